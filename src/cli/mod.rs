@@ -1,0 +1,143 @@
+//! The terminal: arguments become requests, answers become text, JSON and exit codes.
+//!
+//! Every command has a file with its arguments and one function. Results go to stdout, messages to stderr.
+
+mod contract;
+mod demo;
+mod doctor;
+mod document;
+mod exit;
+mod gate;
+mod generate;
+mod github;
+mod init;
+mod markdown;
+mod render;
+mod sarif;
+mod status;
+mod terminal;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+use clap::FromArgMatches;
+use clap::Parser;
+use clap::Subcommand;
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::flows::Failure;
+use crate::flows::Flows;
+use crate::system::Environment;
+
+pub use exit::Exit;
+pub use exit::exit_code_table;
+
+/// Decide which AI-made changes get into a repository, and prove it afterwards
+///
+/// A task contract says what a change may touch. The gate judges any change by it: staged, on disk, in a range of
+/// commits, or in a patch file.
+#[derive(Parser, Debug)]
+#[command(name = "git-oracle", version, disable_help_subcommand = true, max_term_width = 100)]
+struct Cli {
+    /// Run as if started in DIR
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    directory: Option<PathBuf>,
+
+    /// Say less: only results and errors
+    #[arg(short, long, global = true)]
+    quiet: bool,
+
+    /// Say more; ORACLE_LOG sets finer filters
+    #[arg(short, long, global = true)]
+    verbose: bool,
+
+    /// When to use colour; NO_COLOR and CLICOLOR_FORCE are respected too
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    color: Color,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::ValueEnum, Debug, Clone, Copy)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Init(init::InitArgs),
+    Status(status::StatusArgs),
+    Doctor(doctor::DoctorArgs),
+    Demo(demo::DemoArgs),
+    Contract(contract::ContractArgs),
+    Gate(gate::GateArgs),
+    #[command(hide = true)]
+    Generate(generate::GenerateArgs),
+}
+
+/// What every command works with.
+struct App {
+    flows: Flows,
+    quiet: bool,
+}
+
+/// Runs the program with these arguments.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
+    // Help speaks of the command as it is typed; man pages and completions need the program's name.
+    let parsed = Cli::command().bin_name("git oracle").try_get_matches_from(args);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Success };
+        }
+    };
+    match cli.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    if let Some(directory) = &cli.directory
+        && let Err(error) = std::env::set_current_dir(directory)
+    {
+        return render::failure(&Failure::new(
+            crate::flows::Kind::Other,
+            format!("failed to enter {}: {error}", directory.display()),
+        ));
+    }
+    let environment = match Environment::of_process() {
+        Ok(environment) => environment,
+        Err(error) => {
+            let message = format!("failed to find the current directory: {error}");
+            return render::failure(&Failure::new(crate::flows::Kind::Other, message));
+        }
+    };
+    start_tracing(&environment, cli.verbose);
+    let app = App { flows: Flows { environment }, quiet: cli.quiet };
+    let done = match cli.command {
+        Command::Init(args) => init::init(&app, &args),
+        Command::Status(args) => status::status(&app, &args),
+        Command::Doctor(args) => doctor::doctor(&app, &args),
+        Command::Demo(args) => demo::demo(&app, &args),
+        Command::Contract(args) => contract::contract(&app, args),
+        Command::Gate(args) => gate::gate(&app, args),
+        Command::Generate(args) => generate::generate(&args, Cli::command()),
+    };
+    done.unwrap_or_else(|failure| render::failure(&failure))
+}
+
+/// Starts tracing to stderr when somebody asked for it.
+fn start_tracing(environment: &Environment, verbose: bool) {
+    let filter = environment.log.clone().or_else(|| verbose.then(|| "git_oracle=debug".to_owned()));
+    let Some(filter) = filter.and_then(|filter| filter.parse::<tracing_subscriber::filter::Targets>().ok()) else {
+        return;
+    };
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_filter(filter);
+    let _ = tracing_subscriber::registry().with(layer).try_init();
+}

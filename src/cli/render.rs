@@ -1,0 +1,115 @@
+//! Text for people: violations, failures, hints.
+
+use std::io::Write;
+
+use anstyle::AnsiColor;
+use anstyle::Style;
+
+use crate::base::visible;
+use crate::cli::Exit;
+use crate::contract::Problem;
+use crate::contract::Severity;
+use crate::flows::Failure;
+use crate::gate::Report;
+use crate::gate::Verdict;
+use crate::gate::Violation;
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+
+/// A refusal shows this many hints; more of the same help nobody.
+const SHOWN_HINTS: usize = 3;
+
+/// Writes a line to stdout. A reader that went away is no error of ours.
+pub(super) fn out(line: impl AsRef<str>) {
+    let _ = writeln!(anstream::stdout(), "{}", line.as_ref());
+}
+
+/// Writes a line to stderr.
+pub(super) fn note(line: impl AsRef<str>) {
+    let _ = writeln!(anstream::stderr(), "{}", line.as_ref());
+}
+
+pub(super) fn hint(text: &str) {
+    note(format!("{YELLOW}hint:{YELLOW:#} {}", visible(text)));
+}
+
+/// Writes what went wrong and returns the exit code for it.
+pub(super) fn failure(failure: &Failure) -> Exit {
+    note(format!("{RED}error:{RED:#} {}", visible(&failure.message)));
+    problems(&failure.problems);
+    if let Some(report) = &failure.report {
+        report.violations.iter().for_each(|violation| note(format!("  {}", line(violation))));
+    }
+    failure.hints.iter().for_each(|text| hint(text));
+    Exit::from(failure.kind)
+}
+
+/// Writes every problem of a contract.
+pub(super) fn problems(problems: &[Problem]) {
+    for problem in problems {
+        let style = if problem.severity == Severity::Error { RED } else { YELLOW };
+        let word = if problem.severity == Severity::Error { "error" } else { "warning" };
+        let pointer = if problem.pointer.is_empty() { "(document)" } else { &problem.pointer };
+        note(format!("  {style}{word}{style:#} {}: {}", visible(pointer), visible(&problem.message)));
+        if let Some(text) = &problem.hint {
+            note(format!("    {}", visible(text)));
+        }
+    }
+}
+
+/// Returns one violation as a line: `path: rule: why`.
+pub(super) fn line(violation: &Violation) -> String {
+    let commit = violation.commit.map(|id| format!(" (in {})", &id.to_string()[..12])).unwrap_or_default();
+    format!("{}: {}: {}{commit}", violation.path, violation.rule, visible(&violation.message))
+}
+
+/// Writes a report: a line per violation on stdout; the verdict and what to do next on stderr.
+pub(super) fn report(report: &Report, quiet: bool) {
+    report.violations.iter().for_each(|violation| out(line(violation)));
+    if quiet {
+        return;
+    }
+    note(summary(report));
+    report.notes.iter().for_each(|text| note(format!("note: {text}")));
+    let mut hints: Vec<&str> = Vec::new();
+    for violation in &report.violations {
+        if hints.len() == SHOWN_HINTS {
+            break;
+        }
+        if !hints.contains(&violation.hint.as_str()) {
+            hints.push(&violation.hint);
+        }
+    }
+    hints.iter().for_each(|text| hint(text));
+}
+
+/// Returns the verdict with what it is about, in one line.
+pub(super) fn summary(report: &Report) -> String {
+    let (style, word) = match report.verdict {
+        Verdict::Pass => (GREEN, "pass"),
+        Verdict::Warn => (YELLOW, "warn"),
+        Verdict::Block => (RED, "block"),
+    };
+    let checked = &report.checked;
+    let commits = match checked.commits {
+        0 => String::new(),
+        count => format!(" in {}", plural(count, "commit")),
+    };
+    let contract = report
+        .contract
+        .as_ref()
+        .map(|contract| format!(", contract {}", visible(&contract.task_id)))
+        .unwrap_or_default();
+    let violations = match report.violations.len() {
+        0 => String::new(),
+        count => format!(", {}", plural(count, "violation")),
+    };
+    format!("{style}{word}{style:#}: {}{commits}{violations}{contract}", plural(checked.changes, "change"))
+}
+
+/// Returns a count with its noun.
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

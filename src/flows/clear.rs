@@ -1,0 +1,40 @@
+//! `contract clear`: the task is over.
+
+use serde_json::json;
+
+use crate::evidence::Event;
+use crate::evidence::EventLog;
+use crate::evidence::Level;
+use crate::flows::Ask;
+use crate::flows::Failure;
+use crate::flows::Flows;
+use crate::flows::activate::approve;
+use crate::git::Desk;
+
+/// Clears the active contract and every binding. Returns the tasks that were active.
+pub fn run(flows: &Flows, ask: Ask<'_>) -> Result<Vec<String>, Failure> {
+    let repository = flows.repository()?;
+    let desk = Desk::of(&repository);
+    let pin = desk.pin()?;
+    let bindings = desk.bindings()?;
+    let mut tasks: Vec<String> = pin.iter().map(|pin| pin.task_id.clone()).collect();
+    tasks.extend(bindings.iter().map(|binding| binding.pin.task_id.clone()));
+    if tasks.is_empty() && desk.contract_bytes()?.is_none() {
+        return Ok(tasks);
+    }
+    let details = tasks.iter().map(|task| format!("the contract {task} holds no longer")).collect();
+    approve(flows, ask, "clearing ends the hold of the contract", details, "Clear the active contract?")?;
+    EventLog::of(&repository.common_dir).append(&Event {
+        level: Level::Info,
+        event_type: "CONTRACT_CLEARED",
+        task_id: pin.as_ref().map(|pin| pin.task_id.as_str()),
+        payload: json!({
+            "sha256": pin.as_ref().map(|pin| &pin.sha256),
+            "tasks": tasks,
+            "worktree": repository.work_tree.as_ref().map(|path| path.to_string_lossy()),
+        }),
+    })?;
+    desk.clear(pin.as_ref())?;
+    desk.unbind_all()?;
+    Ok(tasks)
+}

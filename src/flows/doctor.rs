@@ -1,0 +1,204 @@
+//! `doctor`: what is fine, what is not, and the command that mends it.
+
+use std::path::Path;
+
+use crate::evidence::ChainState;
+use crate::evidence::EventLog;
+use crate::flows::ActiveContract;
+use crate::flows::Failure;
+use crate::flows::Flows;
+use crate::flows::active::check_contract;
+use crate::flows::active::repo_config;
+use crate::git::Desk;
+use crate::git::Git;
+use crate::git::Repository;
+
+/// The oldest git that the gate was made for: it introduced `--path-format` and `--end-of-options`.
+const OLDEST_GIT: (u32, u32) = (2, 31);
+
+/// One thing that was looked at.
+pub struct Check {
+    pub name: &'static str,
+    pub state: State,
+    pub message: String,
+    /// How to mend it.
+    pub hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    Fine,
+    /// Works, but somebody should know.
+    Note,
+    Broken,
+}
+
+impl State {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            State::Fine => "ok",
+            State::Note => "note",
+            State::Broken => "broken",
+        }
+    }
+}
+
+impl Check {
+    fn fine(name: &'static str, message: impl Into<String>) -> Self {
+        Check { name, state: State::Fine, message: message.into(), hint: None }
+    }
+
+    fn note(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Check { name, state: State::Note, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    fn broken(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Check { state: State::Broken, ..Check::note(name, message, hint) }
+    }
+
+    fn of_failure(name: &'static str, failure: Failure) -> Self {
+        let hint = failure.hints.into_iter().next().unwrap_or_default();
+        Check::broken(name, failure.message, hint)
+    }
+}
+
+/// Looks at everything that the gate depends on.
+pub fn run(flows: &Flows) -> Vec<Check> {
+    let mut checks = vec![git_version(flows), person_config(flows)];
+    match flows.repository() {
+        Ok(repository) => {
+            checks.push(Check::fine("repository", describe(&repository)));
+            checks.push(history(&repository));
+            checks.push(own_directory(&repository));
+            checks.push(repository_config(&repository));
+            checks.push(contract(&repository));
+            checks.push(events(&repository));
+        }
+        Err(failure) => checks.push(Check::of_failure("repository", failure)),
+    }
+    checks
+}
+
+fn git_version(flows: &Flows) -> Check {
+    let version = match Git::in_dir(&flows.environment.current_dir).version() {
+        Ok(version) => version,
+        Err(error) => return Check::of_failure("git", error.into()),
+    };
+    let mut numbers = version.split('.').map(|part| part.parse().unwrap_or(0));
+    let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if found < OLDEST_GIT {
+        let message = format!("git {version} is older than {}.{}", OLDEST_GIT.0, OLDEST_GIT.1);
+        return Check::broken("git", message, "Install a newer git.");
+    }
+    Check::fine("git", format!("git {version}"))
+}
+
+fn person_config(flows: &Flows) -> Check {
+    let Some(home) = &flows.environment.oracle_home else {
+        return Check::note("person", "there is no home directory", "Set HOME or ORACLE_HOME_DIR.");
+    };
+    match flows.person() {
+        Ok(config) => Check::fine(
+            "person",
+            format!("{}: widen = {:?}", home.join("config.toml").display(), config.widen).to_lowercase(),
+        ),
+        Err(failure) => Check::of_failure("person", failure),
+    }
+}
+
+fn describe(repository: &Repository) -> String {
+    match &repository.work_tree {
+        Some(top) => format!("working tree {}", top.display()),
+        None => format!("bare repository {}", repository.git_dir.display()),
+    }
+}
+
+fn history(repository: &Repository) -> Check {
+    match repository.is_incomplete() {
+        Ok(false) => Check::fine("history", "complete"),
+        Ok(true) => Check::note(
+            "history",
+            "shallow or partial: a commit or file that is missing blocks",
+            "git fetch --unshallow; git fetch --refetch --filter=blob:none does not bring contents",
+        ),
+        Err(error) => Check::of_failure("history", error.into()),
+    }
+}
+
+fn own_directory(repository: &Repository) -> Check {
+    let Some(directory) = Desk::of(repository).oracle_dir() else {
+        return Check::fine("directory", "a bare repository keeps its contract in the git directory");
+    };
+    match std::fs::symlink_metadata(&directory) {
+        Ok(metadata) if !metadata.is_dir() => {
+            Check::broken("directory", ".oracle is not a directory", "Move it away, then: git oracle init")
+        }
+        Ok(_) if !directory.join(".gitignore").exists() => {
+            Check::note("directory", "`git add -A` would take .oracle/ into a commit", "git oracle init")
+        }
+        Ok(_) => Check::fine("directory", ".oracle/ is there and ignored"),
+        Err(_) => Check::note("directory", "there is no .oracle/ yet", "git oracle init"),
+    }
+}
+
+fn repository_config(repository: &Repository) -> Check {
+    match repo_config(repository) {
+        Ok(config) => Check::fine("config", format!("{} protected patterns of its own", config.protected.len())),
+        Err(failure) => Check::of_failure("config", failure),
+    }
+}
+
+fn contract(repository: &Repository) -> Check {
+    let state = match ActiveContract::load(repository) {
+        Ok(state) => state,
+        Err(failure) => return Check::of_failure("contract", failure),
+    };
+    match (&state, state.trouble()) {
+        (ActiveContract::Active { contract, pin }, _) => {
+            // A registry or a schema may have changed since.
+            let bytes = Desk::of(repository).contract_bytes().ok().flatten().unwrap_or_default();
+            match check_contract(&bytes, Some(repository)) {
+                Ok(Ok(_)) => Check::fine("contract", format!("{} since {}", contract.file.task_id, pin.activated_at)),
+                Ok(Err(problems)) => {
+                    let first = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
+                    Check::broken(
+                        "contract",
+                        format!("it is no longer valid: {first}"),
+                        "git oracle contract check .oracle/contract.json",
+                    )
+                }
+                Err(failure) => Check::of_failure("contract", failure),
+            }
+        }
+        (ActiveContract::Missing, Some(trouble)) => {
+            Check::note("contract", trouble, "git oracle contract new --task \"…\" --allow PATH --test CMD --activate")
+        }
+        (_, trouble) => Check::broken(
+            "contract",
+            trouble.unwrap_or("it cannot be used"),
+            "git oracle contract activate FILE, or git oracle contract clear",
+        ),
+    }
+}
+
+fn events(repository: &Repository) -> Check {
+    let log = EventLog::of(&repository.common_dir);
+    let name = Path::new("oracle/events.jsonl").display();
+    match log.check() {
+        Ok(None) => Check::fine("events", "no events yet"),
+        Ok(Some(ChainState::Intact { events })) => {
+            Check::fine("events", format!("{events} events, the chain is intact"))
+        }
+        Ok(Some(ChainState::Torn { events, bytes })) => Check::note(
+            "events",
+            format!("{events} events, then {bytes} bytes that a crash cut off"),
+            "Nothing to do: the next event sets them aside.",
+        ),
+        Ok(Some(ChainState::Broken(broken))) => Check::broken(
+            "events",
+            format!("line {} of {name} was tampered with: {}", broken.line, broken.reason),
+            "Keep the file for whoever investigates, then move it away.",
+        ),
+        Err(error) => Check::of_failure("events", error.into()),
+    }
+}

@@ -1,0 +1,64 @@
+//! One file per verb; the only place where rooms meet.
+//!
+//! A flow takes a request and returns what a door shows. It prints nothing and asks nobody: where a person has to
+//! decide, it calls the [`Ask`] that the door gave it.
+
+pub mod activate;
+mod active;
+pub mod amend;
+pub mod check;
+pub mod clear;
+pub mod demo;
+pub mod doctor;
+pub mod explain;
+mod failure;
+pub mod gate;
+pub mod init;
+pub mod new;
+pub mod show;
+pub mod status;
+
+use crate::git::Repository;
+use crate::policy::PersonConfig;
+use crate::system;
+use crate::system::Environment;
+
+pub use active::ActiveContract;
+pub use failure::Failure;
+pub use failure::Kind;
+
+/// A configuration file is never longer.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// What every flow works with.
+pub struct Flows {
+    pub environment: Environment,
+}
+
+/// Puts a question to the person at the terminal. `None` when there is nobody to ask.
+pub type Ask<'a> = &'a dyn Fn(&Question) -> Option<bool>;
+
+/// Something that only a person can decide.
+pub struct Question {
+    pub title: String,
+    pub details: Vec<String>,
+    pub prompt: String,
+}
+
+impl Flows {
+    /// Finds the repository around the current directory.
+    pub fn repository(&self) -> Result<Repository, Failure> {
+        Ok(Repository::discover(&self.environment)?)
+    }
+
+    /// Reads what the person has configured.
+    pub fn person(&self) -> Result<PersonConfig, Failure> {
+        let Some(home) = &self.environment.oracle_home else { return Ok(PersonConfig::default()) };
+        let path = home.join("config.toml");
+        match system::read_limited(&path, MAX_CONFIG_BYTES) {
+            Ok(bytes) => PersonConfig::parse(&bytes).map_err(|error| Failure::config(&path, &error)),
+            Err(error) if error.is_not_found() => Ok(PersonConfig::default()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

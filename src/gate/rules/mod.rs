@@ -1,0 +1,121 @@
+//! The rules about one change. Each file keeps a rule with changes that it must let pass and changes that it must block.
+
+mod bidi_control;
+mod binary;
+#[cfg(test)]
+mod example;
+mod mode_change;
+mod out_of_scope;
+mod protected_path;
+mod read_only;
+mod source;
+mod submodule;
+mod symlink;
+mod unreadable;
+mod unsafe_path;
+
+use crate::base::RepoPath;
+use crate::change::Change;
+use crate::contract::Contract;
+use crate::gate::Rule;
+use crate::policy::Protected;
+
+/// What a rule has against a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub rule: Rule,
+    pub message: String,
+    pub old_path: Option<RepoPath>,
+    pub line: Option<usize>,
+}
+
+impl Finding {
+    fn new(rule: Rule, message: impl Into<String>) -> Self {
+        Finding { rule, message: message.into(), old_path: None, line: None }
+    }
+}
+
+/// What a rule may look at.
+struct Context<'a> {
+    change: &'a Change,
+    contract: &'a Contract,
+    protected: &'a Protected,
+}
+
+type Check = fn(&Context<'_>) -> Vec<Finding>;
+
+/// Rules about where a change is. The first that speaks is enough: what lies outside is not looked into.
+const PLACE: [Check; 4] = [unsafe_path::check, read_only::check, protected_path::check, out_of_scope::check];
+
+/// Rules about what a change inside the scope is. All of them speak.
+const NATURE: [Check; 7] = [
+    unreadable::check,
+    source::check,
+    submodule::check,
+    symlink::check,
+    binary::check,
+    mode_change::check,
+    bidi_control::check,
+];
+
+/// Returns everything that the rules have against a change.
+pub(super) fn findings(change: &Change, contract: &Contract, protected: &Protected) -> Vec<Finding> {
+    let context = Context { change, contract, protected };
+    let place = PLACE.iter().map(|check| check(&context)).find(|findings| !findings.is_empty());
+    place.unwrap_or_else(|| NATURE.iter().flat_map(|check| check(&context)).collect())
+}
+
+/// Returns the verb for what happened to a path.
+fn verb(change: &Change) -> &'static str {
+    match (&change.old, &change.new) {
+        (None, _) => "added",
+        (_, None) => "deleted",
+        _ => "changed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::example::Examples;
+    use super::*;
+
+    fn examples() -> Vec<Examples> {
+        vec![
+            bidi_control::examples(),
+            binary::examples(),
+            mode_change::examples(),
+            out_of_scope::examples(),
+            protected_path::path_examples(),
+            protected_path::test_examples(),
+            read_only::examples(),
+            source::rename_examples(),
+            source::copy_examples(),
+            submodule::examples(),
+            symlink::examples(),
+            symlink::escape_examples(),
+            symlink::type_examples(),
+            unreadable::examples(),
+            unsafe_path::examples(),
+        ]
+    }
+
+    #[test]
+    fn every_rule_lets_its_good_examples_pass_and_blocks_its_bad_ones() {
+        for examples in examples() {
+            assert!(!examples.passes.is_empty() && !examples.blocks.is_empty(), "{} needs both kinds", examples.rule);
+            for case in &examples.passes {
+                let found = case.findings();
+                assert_eq!(found, [], "{} must let this pass: {:?}", examples.rule, case.change);
+            }
+            for case in &examples.blocks {
+                let rules: Vec<Rule> = case.findings().iter().map(|finding| finding.rule).collect();
+                assert!(
+                    rules.contains(&examples.rule),
+                    "{} must block this: {:?}, found {rules:?}",
+                    examples.rule,
+                    case.change
+                );
+            }
+        }
+    }
+}

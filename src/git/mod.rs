@@ -1,0 +1,32 @@
+//! The repository.
+//!
+//! Reading is in-process and raw: object ids and modes out of trees, index and disk, never through diff drivers,
+//! filters, replacement refs, grafts or attributes, and never by fetching what is missing. Where the repository is, what
+//! a revision is called and what an attribute says is asked of the `git` program, which is also the only writer.
+//!
+//! This room also owns our own files in the git directory and in `.oracle/` (see [`Desk`]). It never decides whether a
+//! change may get in.
+
+mod cachetree;
+mod collect;
+mod desk;
+mod disk;
+mod error;
+mod history;
+mod ignore;
+mod index;
+mod inspect;
+mod objects;
+mod origin;
+mod program;
+mod repository;
+mod state;
+mod worktree;
+
+pub use collect::Look;
+pub use desk::Binding;
+pub use desk::Desk;
+pub use desk::Pin;
+pub use error::GitError;
+pub use program::Git;
+pub use repository::Repository;

@@ -1,0 +1,222 @@
+//! Where a repository is and what it is made of.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::base::HashKind;
+use crate::base::Oid;
+use crate::base::RepoPath;
+use crate::base::visible;
+use crate::git::Git;
+use crate::git::GitError;
+use crate::git::objects::Objects;
+use crate::git::program::first_line;
+use crate::system;
+use crate::system::Environment;
+use crate::system::FileError;
+
+/// One repository as seen from one worktree.
+pub struct Repository {
+    pub(super) git: Git,
+    pub(super) objects: Objects,
+    pub(super) hash: HashKind,
+    /// The worktree's own git directory.
+    pub git_dir: PathBuf,
+    /// The git directory that all linked worktrees share.
+    pub common_dir: PathBuf,
+    /// The top of the working tree; `None` in a bare repository.
+    pub work_tree: Option<PathBuf>,
+    pub(super) index_path: PathBuf,
+    /// The hooks directory in use, `core.hooksPath` respected.
+    pub hooks_dir: PathBuf,
+}
+
+impl Repository {
+    /// Finds the repository that git itself would use here.
+    ///
+    /// git decides, because its rules are long: the environment, linked worktrees, submodules, ownership, ceilings,
+    /// embedded bare repositories. It reads configuration for it and runs nothing.
+    pub fn discover(environment: &Environment) -> Result<Self, GitError> {
+        let git = Git::in_dir(&environment.current_dir);
+        let finished = git.run(&[
+            "rev-parse",
+            "--path-format=absolute",
+            "--is-bare-repository",
+            "--show-object-format",
+            "--absolute-git-dir",
+            "--git-common-dir",
+            "--git-path",
+            "index",
+            "--git-path",
+            "objects",
+            "--git-path",
+            "hooks",
+            "--show-toplevel",
+        ])?;
+        let lines: Vec<&[u8]> =
+            finished.stdout.strip_suffix(b"\n").unwrap_or(&[]).split(|byte| *byte == b'\n').collect();
+        let [bare, format, git_dir, common_dir, index, objects, hooks, rest @ ..] = lines.as_slice() else {
+            return Err(GitError::NotARepository { reason: first_line(&finished.stderr) });
+        };
+        let path = |line: &[u8]| PathBuf::from(OsStr::from_bytes(line));
+        // In a bare repository, and inside a git directory, the last question fails.
+        let work_tree = match rest {
+            [top] if finished.succeeded() => Some(path(top)),
+            [] => None,
+            _ => {
+                return Err(GitError::NotARepository {
+                    reason: "a path of this repository has a line break in it".into(),
+                });
+            }
+        };
+        if !matches!(*bare, b"true" | b"false") || work_tree.is_some() && *bare == b"true" {
+            return Err(GitError::NotARepository { reason: "git gave an unexpected answer about this place".into() });
+        }
+        let hash = match *format {
+            b"sha1" => HashKind::Sha1,
+            b"sha256" => HashKind::Sha256,
+            other => {
+                let reason =
+                    format!("objects are named by {}, which is not known here", String::from_utf8_lossy(other));
+                return Err(GitError::NotARepository { reason });
+            }
+        };
+        // A relative hooks path is meant from the top of the working tree, wherever we were called.
+        let hooks_dir = match &work_tree {
+            Some(top) if !environment.current_dir.starts_with(top) => {
+                let finished = Git::in_dir(top).run(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
+                path(finished.stdout.strip_suffix(b"\n").unwrap_or(hooks))
+            }
+            _ => path(hooks),
+        };
+        let mut directories = vec![path(objects)];
+        if let Some(more) = &environment.alternate_object_dirs {
+            directories.extend(std::env::split_paths(more).filter(|directory| directory.is_dir()));
+        }
+        Ok(Repository {
+            objects: Objects::open(&directories, hash)?,
+            hash,
+            git_dir: path(git_dir),
+            common_dir: path(common_dir),
+            work_tree,
+            index_path: path(index),
+            hooks_dir,
+            git,
+        })
+    }
+
+    /// Returns the top of the working tree, or an error where there is none.
+    pub fn work_tree(&self) -> Result<&Path, GitError> {
+        self.work_tree.as_deref().ok_or_else(|| GitError::NoWorkTree { git_dir: self.git_dir.clone() })
+    }
+
+    pub const fn hash_kind(&self) -> HashKind {
+        self.hash
+    }
+
+    /// Returns the hooks directory in use as a path of the tree, when it lies in the working tree.
+    pub fn tracked_hooks_dir(&self) -> Option<RepoPath> {
+        let inside = self.hooks_dir.strip_prefix(self.work_tree.as_ref()?).ok()?;
+        let path = RepoPath::new(inside.as_os_str().as_bytes());
+        (!path.as_bytes().is_empty() && !path.is_within(b".git")).then_some(path)
+    }
+
+    /// Returns the commit that HEAD names; `None` before the first commit.
+    pub fn head(&self) -> Result<Option<Oid>, GitError> {
+        match self.resolve("HEAD") {
+            Ok(id) => Ok(Some(id)),
+            // Only an unborn branch has a symbolic HEAD whose target does not exist.
+            Err(error) => match self.git.run(&["symbolic-ref", "--quiet", "HEAD"])? {
+                finished if finished.succeeded() && !self.ref_exists(&finished.stdout)? => Ok(None),
+                _ => Err(error),
+            },
+        }
+    }
+
+    fn ref_exists(&self, name: &[u8]) -> Result<bool, GitError> {
+        let name = String::from_utf8_lossy(name);
+        Ok(self.git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", name.trim_end()])?.succeeded())
+    }
+
+    /// Returns the branch that is checked out, such as `main`; `None` when HEAD is detached.
+    pub fn branch(&self) -> Result<Option<String>, GitError> {
+        let finished = self.git.run(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
+        Ok(finished.succeeded().then(|| String::from_utf8_lossy(&finished.stdout).trim_end().to_owned()))
+    }
+
+    /// Returns the commit that a revision names, in any of git's spellings.
+    pub fn resolve(&self, revision: &str) -> Result<Oid, GitError> {
+        Ok(self.resolve_all([revision])?[0])
+    }
+
+    /// Returns the commits that several revisions name, with one question to git at most.
+    pub fn resolve_all<const N: usize>(&self, revisions: [&str; N]) -> Result<[Oid; N], GitError> {
+        let unknown = |name: &str| GitError::UnknownRevision { name: visible(name).into_owned() };
+        // A full id that is a commit needs no interpretation.
+        let known = |name: &str| Oid::from_hex(name).filter(|id| self.objects.commit(id).is_ok());
+        let mut found = revisions.map(known);
+        if found.contains(&None) {
+            if let Some(name) = revisions.iter().find(|name| name.contains('\n') || name.is_empty()) {
+                return Err(unknown(name));
+            }
+            let input: String = revisions.iter().map(|name| format!("{name}^{{commit}}\n")).collect();
+            let finished = self.git.run_with_input(&["cat-file", "--batch-check=%(objectname)"], input.as_bytes())?;
+            // A tag that is named like a branch would silently move an end of the range.
+            if finished.stderr.contains("ambiguous") {
+                let names = visible(&revisions.join(", ")).into_owned();
+                return Err(GitError::AmbiguousRevision { names });
+            }
+            let answers = String::from_utf8_lossy(&finished.stdout).into_owned();
+            for (id, answer) in found.iter_mut().zip(answers.lines()) {
+                *id = Oid::from_hex(answer);
+            }
+        }
+        let mut ids = [Oid::null(self.hash); N];
+        for ((slot, id), name) in ids.iter_mut().zip(found).zip(revisions) {
+            *slot = id.ok_or_else(|| unknown(name))?;
+        }
+        Ok(ids)
+    }
+
+    /// Returns the content of `path` in a commit; `None` when it has no such file.
+    pub fn file_at(&self, commit_id: &Oid, path: &RepoPath) -> Result<Option<Vec<u8>>, GitError> {
+        let read = || {
+            let tree_id = self.objects.commit(commit_id)?.tree_id;
+            match super::origin::entry_at(&self.objects, tree_id, path)? {
+                Some(entry) => self.objects.blob(&entry.id).map(Some),
+                None => Ok(None),
+            }
+        };
+        read().map_err(|reason| GitError::Unreadable { what: format!("{path} in {commit_id}"), reason })
+    }
+
+    /// Returns the other parents of the merge that is under way.
+    pub(super) fn merge_heads(&self) -> Result<Vec<Oid>, GitError> {
+        match system::read_limited(&self.git_dir.join("MERGE_HEAD"), 1 << 20) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().filter_map(Oid::from_hex).collect()),
+            Err(error) if error.is_not_found() => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Tells whether history or objects are known to be incomplete here.
+    pub fn is_incomplete(&self) -> Result<bool, GitError> {
+        let shallow = self.common_dir.join("shallow").exists();
+        Ok(shallow || self.git.config("extensions.partialClone")?.is_some())
+    }
+
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// Returns the text of a file of the git directory; `None` when there is none.
+    pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+        match system::read_limited(path, limit) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

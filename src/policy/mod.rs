@@ -1,0 +1,14 @@
+//! The rules in force around a contract: what is protected whatever it allows, and what the configuration says.
+//!
+//! The repository's own configuration can only tighten. What the person decided is in the person's file.
+
+mod config;
+mod protected;
+
+pub use config::ConfigError;
+pub use config::MissingContract;
+pub use config::PersonConfig;
+pub use config::RepoConfig;
+pub use config::Widen;
+pub use protected::Protected;
+pub use protected::Protection;

@@ -1,0 +1,33 @@
+//! The environment variables that git-oracle listens to, read once.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What the surroundings say. No variable here can switch a gate off.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    pub current_dir: PathBuf,
+    /// `$ORACLE_HOME_DIR`, else `~/.oracle`; `None` where there is no home.
+    pub oracle_home: Option<PathBuf>,
+    /// `$ORACLE_LOG`: tracing filters.
+    pub log: Option<String>,
+    /// Inside a GitHub Actions step: where the step summary is written.
+    pub github_step_summary: Option<PathBuf>,
+    /// Objects that a push has brought but not yet stored (`GIT_ALTERNATE_OBJECT_DIRECTORIES`).
+    pub alternate_object_dirs: Option<OsString>,
+}
+
+impl Environment {
+    /// Reads the environment of this process.
+    pub fn of_process() -> std::io::Result<Self> {
+        let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        Ok(Environment {
+            current_dir: env::current_dir()?,
+            oracle_home: path("ORACLE_HOME_DIR").or_else(|| path("HOME").map(|home| home.join(".oracle"))),
+            log: env::var("ORACLE_LOG").ok().filter(|value| !value.is_empty()),
+            github_step_summary: path("GITHUB_STEP_SUMMARY"),
+            alternate_object_dirs: env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").filter(|value| !value.is_empty()),
+        })
+    }
+}

@@ -1,0 +1,182 @@
+//! Files that appear whole or not at all.
+
+use std::fs;
+use std::fs::File;
+use std::fs::OpenOptions;
+use std::io;
+use std::io::Read;
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// What could not be done with which file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("failed to {action} {}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("{} is {size} bytes long, more than the {limit} bytes that are read", path.display())]
+    TooLarge { path: PathBuf, size: u64, limit: u64 },
+    #[error("{} is not {expected}", path.display())]
+    WrongType { path: PathBuf, expected: &'static str },
+}
+
+impl FileError {
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, FileError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+fn io_error<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> FileError + use<'a> {
+    move |source| FileError::Io { action, path: path.to_owned(), source }
+}
+
+/// Returns the content of a regular file of at most `limit` bytes. A pipe or a device is refused, so nothing can hang.
+pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    // O_NONBLOCK: opening a pipe for reading would wait for a writer.
+    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path).map_err(io_error("read", path))?;
+    let metadata = file.metadata().map_err(io_error("read", path))?;
+    if !metadata.is_file() {
+        return Err(FileError::WrongType { path: path.to_owned(), expected: "a regular file" });
+    }
+    if metadata.len() > limit {
+        return Err(FileError::TooLarge { path: path.to_owned(), size: metadata.len(), limit });
+    }
+    let mut bytes = Vec::new();
+    // One more than the limit, so that a file that grows meanwhile is noticed.
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(io_error("read", path))?;
+    match bytes.len() as u64 {
+        size if size > limit => Err(FileError::TooLarge { path: path.to_owned(), size, limit }),
+        _ => Ok(bytes),
+    }
+}
+
+/// Replaces `path` by a file that only its owner may read.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    replace(path, bytes, 0o600)
+}
+
+/// Replaces `path` by a file with the permissions that the umask leaves.
+pub fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    replace(path, bytes, 0o666)
+}
+
+/// Creates `path` with the permissions that the umask leaves, unless something is there already.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(path)?;
+        file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| drop(fs::remove_file(path)))
+    };
+    write().map_err(io_error("create", path))
+}
+
+/// Adds bytes to the end of a file that somebody else reads, such as a step summary.
+pub fn append(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).map_err(io_error("write", path))
+}
+
+/// Writes a temporary file beside `path`, makes it durable and renames it over `path`.
+fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let temporary = directory.join(temporary_name(path));
+    let write = || {
+        // A name that is already there belongs to somebody else; it is neither followed nor overwritten.
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        File::open(directory)?.sync_all()
+    };
+    write().map_err(|source| {
+        let _ = fs::remove_file(&temporary);
+        FileError::Io { action: "write", path: path.to_owned(), source }
+    })
+}
+
+/// Returns a name that no other process or thread uses at this moment.
+fn temporary_name(path: &Path) -> String {
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering;
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    format!(".{name}.{}.{nanos:x}.{number}.tmp", std::process::id())
+}
+
+/// Removes a file; a file that is not there is fine.
+pub fn remove_file(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Creates a directory that only its owner may enter, with its parents.
+pub fn create_private_dir(path: &Path) -> Result<(), FileError> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io_error("create", path))?;
+    refuse_link(path)
+}
+
+/// Creates a directory with the permissions that the umask leaves; a symlink in its place is refused, because a cloned
+/// repository could make us write somewhere else.
+pub fn ensure_real_dir(path: &Path) -> Result<(), FileError> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(io_error("create", path)(error)),
+        _ => refuse_link(path),
+    }
+}
+
+fn refuse_link(path: &Path) -> Result<(), FileError> {
+    let metadata = fs::symlink_metadata(path).map_err(io_error("read", path))?;
+    if metadata.is_dir() {
+        return Ok(());
+    }
+    Err(FileError::WrongType { path: path.to_owned(), expected: "a directory" })
+}
+
+#[cfg(target_os = "linux")]
+const O_NONBLOCK: i32 = 0o4000;
+#[cfg(not(target_os = "linux"))]
+const O_NONBLOCK: i32 = 0x4;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_private_file_is_replaced_whole_and_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pin.json");
+        write_private(&path, b"one").unwrap();
+        write_private(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn only_regular_files_within_the_limit_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, b"12345").unwrap();
+        assert_eq!(read_limited(&path, 5).unwrap(), b"12345");
+        assert!(matches!(read_limited(&path, 4), Err(FileError::TooLarge { size: 5, limit: 4, .. })));
+        assert!(matches!(read_limited(dir.path(), 4), Err(FileError::WrongType { .. })));
+        assert!(read_limited(&dir.path().join("none"), 4).unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn a_directory_that_is_a_link_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        symlink("/tmp", dir.path().join("link")).unwrap();
+        assert!(matches!(ensure_real_dir(&dir.path().join("link")), Err(FileError::WrongType { .. })));
+        ensure_real_dir(&dir.path().join("real")).unwrap();
+        ensure_real_dir(&dir.path().join("real")).unwrap();
+    }
+}

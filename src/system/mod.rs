@@ -1,0 +1,23 @@
+//! The operating system: the clock, the environment, other programs, files.
+//!
+//! Only this room asks the real ones. The environment is read once into a value and handed on.
+
+mod clock;
+mod environment;
+mod files;
+mod process;
+
+pub use clock::now;
+pub use environment::Environment;
+pub use files::FileError;
+pub use files::append;
+pub use files::create_private_dir;
+pub use files::ensure_real_dir;
+pub use files::read_limited;
+pub use files::remove_file;
+pub use files::write_new;
+pub use files::write_private;
+pub use files::write_shared;
+pub use process::Finished;
+pub use process::ProcessError;
+pub use process::run;

@@ -1,0 +1,19 @@
+//! Everything that needs git or the built program, as one test binary.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
+
+mod architecture;
+mod contract;
+mod demo;
+mod docs;
+mod doctor;
+mod events;
+mod exit_codes;
+mod formats;
+mod gate;
+mod init;
+mod install;
+mod policies;
+mod repositories;
+mod scenarios;
+mod schemas;
+mod support;

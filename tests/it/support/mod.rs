@@ -1,0 +1,245 @@
+//! A sealed world for one test: its own home, no foreign git configuration, fixed dates, real git, the real program.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Output;
+
+use serde_json::Value;
+use serde_json::json;
+use tempfile::TempDir;
+
+/// One test's world. `repo` is its repository; other places are made below `root`.
+pub struct TestEnv {
+    root: TempDir,
+}
+
+/// What a program that ended said.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    /// Returns exit code, stdout and stderr as one text, with what differs from run to run replaced.
+    pub fn shown(&self) -> String {
+        format!("exit {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {}", self.shown()))
+    }
+}
+
+impl TestEnv {
+    /// Returns a world without a repository.
+    pub fn empty() -> Self {
+        let root = tempfile::Builder::new().prefix("git-oracle-test-").tempdir().expect("a temporary directory");
+        std::fs::create_dir(root.path().join("home")).expect("a home");
+        std::fs::create_dir(root.path().join("repo")).expect("a place for the repository");
+        TestEnv { root }
+    }
+
+    /// Returns a world with a repository that has one commit.
+    pub fn new() -> Self {
+        let env = Self::empty();
+        env.git(&["init", "-q", "-b", "main"]);
+        env.write("README.md", "# Sample\n");
+        env.write("src/parser.rs", "fn parse() {}\n");
+        env.write("src/lexer.rs", "fn lex() {}\n");
+        env.write("docs/guide.md", &"A line of the guide.\n".repeat(5));
+        env.write("tests/parser.rs", "fn parses() {}\n");
+        env.commit_all("Begin");
+        env
+    }
+
+    /// Returns a world with a repository under a contract that allows these paths.
+    pub fn under_contract(allow: &[&str]) -> Self {
+        let env = Self::new();
+        env.activate(allow);
+        env
+    }
+
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub fn repo(&self) -> PathBuf {
+        self.root().join("repo")
+    }
+
+    /// Returns a command of this world, to be run in `dir`.
+    fn command(&self, program: &str, dir: &Path) -> Command {
+        let program_dir =
+            Path::new(env!("CARGO_BIN_EXE_git-oracle")).parent().expect("the program lies in a directory");
+        let mut search = std::ffi::OsString::from(program_dir);
+        search.push(":");
+        search.push(std::env::var_os("PATH").unwrap_or_default());
+        let mut command = Command::new(program);
+        command.current_dir(dir).env_clear().env("PATH", search).env("HOME", self.root().join("home"));
+        for (name, value) in [
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_CONFIG_SYSTEM", "/dev/null"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_AUTHOR_NAME", "A U Thor"),
+            ("GIT_AUTHOR_EMAIL", "author@example.com"),
+            ("GIT_AUTHOR_DATE", "1700000000 +0000"),
+            ("GIT_COMMITTER_NAME", "C O Mitter"),
+            ("GIT_COMMITTER_EMAIL", "committer@example.com"),
+            ("GIT_COMMITTER_DATE", "1700000000 +0000"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_EDITOR", ":"),
+            ("LC_ALL", "C.UTF-8"),
+            ("TZ", "UTC"),
+        ] {
+            command.env(name, value);
+        }
+        command.env("TMPDIR", self.root());
+        command
+    }
+
+    fn ran(&self, output: Output) -> Ran {
+        let root = self.root().to_string_lossy().into_owned();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&root, "[ROOT]");
+        Ran { code: output.status.code().unwrap_or(-1), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+
+    /// Runs any program of this world.
+    pub fn run_in(&self, dir: &Path, program: &str, args: &[&str], vars: &[(&str, &str)]) -> Ran {
+        let mut command = self.command(program, dir);
+        command.args(args).envs(vars.iter().copied());
+        let output = command.stdin(std::process::Stdio::null()).output();
+        self.ran(output.unwrap_or_else(|error| panic!("{program}: {error}")))
+    }
+
+    /// Runs git in the repository; it has to succeed.
+    pub fn git(&self, args: &[&str]) -> String {
+        self.git_in(&self.repo(), args)
+    }
+
+    pub fn git_in(&self, dir: &Path, args: &[&str]) -> String {
+        let ran = self.run_in(dir, "git", args, &[]);
+        assert_eq!(ran.code, 0, "git {args:?}: {}", ran.shown());
+        ran.stdout.trim_end().to_owned()
+    }
+
+    /// Runs `git oracle` in the repository.
+    pub fn oracle(&self, args: &[&str]) -> Ran {
+        self.oracle_in(&self.repo(), args)
+    }
+
+    pub fn oracle_in(&self, dir: &Path, args: &[&str]) -> Ran {
+        self.oracle_with(dir, args, &[])
+    }
+
+    pub fn oracle_with(&self, dir: &Path, args: &[&str], vars: &[(&str, &str)]) -> Ran {
+        let all: Vec<&str> = std::iter::once("oracle").chain(args.iter().copied()).collect();
+        self.run_in(dir, "git", &all, vars)
+    }
+
+    /// Runs `git oracle` and expects this exit code.
+    pub fn expect(&self, code: i32, args: &[&str]) -> Ran {
+        let ran = self.oracle(args);
+        assert_eq!(ran.code, code, "git oracle {args:?}: {}", ran.shown());
+        ran
+    }
+
+    /// Runs `git oracle` at a terminal, with `typed` as what the person types.
+    pub fn at_terminal(&self, typed: &str, args: &[&str]) -> Ran {
+        let words: Vec<String> = args.iter().map(|word| format!("'{word}'")).collect();
+        let command = format!("git oracle {}", words.join(" "));
+        let mut script = self.command("script", &self.repo());
+        script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+        script
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        let mut child = script.spawn().expect("script, from util-linux");
+        std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), typed.as_bytes())
+            .expect("the person can type");
+        self.ran(child.wait_with_output().expect("script ends"))
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        self.write_bytes(path, text.as_bytes());
+    }
+
+    pub fn write_bytes(&self, path: &str, bytes: &[u8]) {
+        let path = self.repo().join(path);
+        std::fs::create_dir_all(path.parent().expect("a file lies in a directory")).expect("a directory");
+        std::fs::write(path, bytes).expect("a file");
+    }
+
+    pub fn commit_all(&self, message: &str) -> String {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", message]);
+        self.head()
+    }
+
+    pub fn head(&self) -> String {
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Sets what the person allows when no terminal is there.
+    pub fn person(&self, config: &str) {
+        let directory = self.root().join("home/.oracle");
+        std::fs::create_dir_all(&directory).expect("a directory");
+        std::fs::write(directory.join("config.toml"), config).expect("a file");
+    }
+
+    /// Writes a contract beside the repository and returns its path.
+    pub fn contract_file(&self, name: &str, contract: &Value) -> String {
+        let path = self.root().join(name);
+        std::fs::write(&path, contract.to_string()).expect("a file");
+        path.to_string_lossy().into_owned()
+    }
+
+    /// Activates a contract that allows these paths.
+    pub fn activate(&self, allow: &[&str]) {
+        let file = self.contract_file("contract.json", &contract(allow));
+        self.expect(0, &["contract", "activate", &file]);
+    }
+
+    /// Returns the verdict on a change and its violations as `path rule`.
+    pub fn judge(&self, args: &[&str]) -> (i32, Vec<String>) {
+        let all: Vec<&str> = ["gate"].iter().chain(args).copied().chain(["--json"]).collect();
+        let ran = self.oracle(&all);
+        (ran.code, violations(&ran))
+    }
+}
+
+/// Returns the violations of a JSON report as `path rule`.
+pub fn violations(ran: &Ran) -> Vec<String> {
+    let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let report = ran.json();
+    let list = report["violations"].as_array().cloned().unwrap_or_default();
+    list.iter().map(|violation| format!("{} {}", text(violation, "path"), text(violation, "rule"))).collect()
+}
+
+/// Returns a complete valid contract.
+pub fn contract(allow: &[&str]) -> Value {
+    json!({
+        "task_id": "task-0001",
+        "owner_agent": {"role": "TECH_LEAD", "agent_id": "person"},
+        "assigned_agent": {"role": "WORKER", "agent_id": "agent"},
+        "inputs": {"spec": "Change the parser", "artifacts": []},
+        "required_outputs": [{"name": "patch", "type": "patch", "acceptance": "tests pass"}],
+        "allowed_paths": allow,
+        "forbidden_actions": ["sudo"],
+        "acceptance_tests": [{"name": "unit", "cmd": "cargo test", "must_pass": true}],
+        "tool_permissions": {"filesystem": "workspace-write", "shell": "never", "network": "deny", "mcp_tools": []},
+        "timeout_retry": {"timeout_sec": 600, "max_retries": 1, "retry_backoff_sec": 0},
+        "rollback": {"strategy": "worktree_drop", "baseline_ref": "HEAD"},
+        "evidence_links": [],
+        "log_refs": {"run_id": "run-0001", "paths": {}},
+        "mcp_tool_set": ["git-oracle"],
+    })
+}
+
+/// Returns a file of the project.
+pub fn project_file(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,1 @@
+printf "\\0\\1" > src/a.bin

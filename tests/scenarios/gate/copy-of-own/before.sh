@@ -1,0 +1,1 @@
+cp docs/guide.md src/guide.md

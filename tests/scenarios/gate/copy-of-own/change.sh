@@ -1,0 +1,1 @@
+cp src/guide.md src/guide2.md

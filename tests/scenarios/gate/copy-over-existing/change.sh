@@ -1,0 +1,1 @@
+cp docs/guide.md src/lexer.rs

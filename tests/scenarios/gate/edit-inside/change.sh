@@ -1,0 +1,1 @@
+echo 'fn more() {}' >> src/parser.rs

@@ -1,0 +1,1 @@
+echo more >> docs/guide.md

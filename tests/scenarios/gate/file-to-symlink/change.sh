@@ -1,0 +1,1 @@
+rm src/parser.rs; ln -s lexer.rs src/parser.rs

@@ -1,0 +1,1 @@
+printf "build/\\n*.log\\n" > .gitignore

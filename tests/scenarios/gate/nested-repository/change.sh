@@ -1,0 +1,1 @@
+git init -q src/inner; echo x > src/inner/a

@@ -1,0 +1,1 @@
+echo x > src/schema.sql

@@ -1,0 +1,1 @@
+echo more >> src/parser.rs

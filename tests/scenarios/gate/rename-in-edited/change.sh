@@ -1,0 +1,1 @@
+mv docs/guide.md src/guide.md; echo more >> src/guide.md

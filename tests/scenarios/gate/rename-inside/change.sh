@@ -1,0 +1,1 @@
+mv src/parser.rs src/reader.rs

@@ -1,0 +1,1 @@
+mkdir src2; echo a > src2/a.rs

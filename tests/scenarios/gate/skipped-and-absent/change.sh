@@ -1,0 +1,1 @@
+git update-index --skip-worktree docs/guide.md; rm docs/guide.md

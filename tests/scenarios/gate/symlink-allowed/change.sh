@@ -1,0 +1,1 @@
+mkdir src/links; ln -s ../parser.rs src/links/a

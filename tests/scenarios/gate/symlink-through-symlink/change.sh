@@ -1,0 +1,1 @@
+ln -s out/guide.md src/a

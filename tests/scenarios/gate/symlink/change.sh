@@ -1,0 +1,1 @@
+ln -s parser.rs src/link

@@ -1,0 +1,1 @@
+mkdir src/tests; echo a > src/tests/a.rs
