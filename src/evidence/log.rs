@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::fs::OpenOptions;
-use std::fs::TryLockError;
 use std::io;
 use std::io::Read;
 use std::io::Seek;
@@ -11,8 +10,6 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::path::PathBuf;
-use std::time::Duration;
-use std::time::Instant;
 
 use serde_json::Map;
 use serde_json::Value;
@@ -28,10 +25,6 @@ use crate::system::FileError;
 
 /// What happens in hooks and to contracts belongs to no run of its own.
 const HOOKS_RUN: &str = "hooks";
-
-/// How long a writer waits for another one.
-const LOCK_WAIT: Duration = Duration::from_secs(2);
-const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// Lines are far shorter; a longer tail is read in full.
 const TAIL_BYTES: u64 = 64 << 10;
@@ -113,20 +106,27 @@ impl EventLog {
         }
     }
 
+    /// Returns the events that can be read, oldest first.
+    pub fn events(&self) -> Result<Vec<Value>, EvidenceError> {
+        match std::fs::read(&self.path) {
+            Ok(bytes) => {
+                Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(self.failed("read")(error)),
+        }
+    }
+
     fn failed(&self, action: &'static str) -> impl FnOnce(io::Error) -> EvidenceError + use<> {
         let path = self.path.clone();
         move |source| EvidenceError::Io { action, path, source }
     }
 
     fn lock(&self, file: &File) -> Result<(), EvidenceError> {
-        let deadline = Instant::now() + LOCK_WAIT;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(()),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(LOCK_POLL),
-                Err(TryLockError::WouldBlock) => return Err(EvidenceError::Locked { path: self.path.clone() }),
-                Err(TryLockError::Error(error)) => return Err(self.failed("lock")(error)),
-            }
+        match system::lock(file) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(EvidenceError::Locked { path: self.path.clone() }),
+            Err(error) => Err(self.failed("lock")(error)),
         }
     }
 

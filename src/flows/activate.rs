@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::base::Oid;
 use crate::base::RepoPath;
+use crate::base::Sha256Hex;
 use crate::contract::Contract;
 use crate::contract::Problem;
 use crate::contract::widenings;
@@ -91,6 +92,7 @@ pub(super) fn apply(
     let (contract, warnings) =
         check_contract(bytes, Some(repository))?.map_err(|problems| Failure::contract(name, problems))?;
     let desk = Desk::of(repository);
+    let _lock = desk.lock()?;
     // Before anything is decided: a configuration that cannot be read decides nothing.
     let protected = protected(repository, Some(&contract))?;
     let head = repository.head()?;
@@ -113,6 +115,15 @@ pub(super) fn apply(
     {
         judge_history(repository, pin, head, ask)?;
     }
+    let log = EventLog::of(&repository.common_dir);
+    if old_pin.is_none()
+        && before.is_none()
+        && let Some(task) = removed_task(repository, &log)?
+    {
+        let details =
+            vec![format!("the contract {task} was active here and its pin was removed without `contract clear`")];
+        approve(flows, ask, "what is active now cannot be compared", details, "Activate the new contract?")?;
+    }
     if let Some(pin) = &old_pin {
         let wider = match old_contract(&desk, pin)? {
             Some(old) => {
@@ -131,7 +142,7 @@ pub(super) fn apply(
     };
     desk.prepare()?;
     // Recorded before it takes effect: an activation without its event must not exist.
-    EventLog::of(&repository.common_dir).append(&Event {
+    log.append(&Event {
         level: Level::Info,
         event_type: change.event_type,
         task_id: Some(&pin.task_id),
@@ -140,7 +151,7 @@ pub(super) fn apply(
             "baseline": pin.baseline,
             "ref": change.ref_pattern,
             "replaces": old_pin.as_ref().map(|pin| &pin.sha256),
-            "worktree": repository.work_tree.as_ref().map(|path| path.to_string_lossy()),
+            "worktree": worktree_name(repository),
         }),
     })?;
     let contract_path = match &change.ref_pattern {
@@ -154,6 +165,28 @@ pub(super) fn apply(
         }
     };
     Ok(Activated { pin, contract, warnings, contract_path, ref_pattern: change.ref_pattern.clone() })
+}
+
+/// Returns how events name this worktree.
+pub(super) fn worktree_name(repository: &Repository) -> String {
+    repository.work_tree.as_ref().unwrap_or(&repository.git_dir).to_string_lossy().into_owned()
+}
+
+/// Returns the task that the log knows to be active here, when its pin is gone.
+fn removed_task(repository: &Repository, log: &EventLog) -> Result<Option<String>, Failure> {
+    let here = worktree_name(repository);
+    let last = log
+        .events()?
+        .into_iter()
+        .rfind(|event| event["payload"]["worktree"] == here.as_str() && event["payload"]["ref"].is_null());
+    let Some(last) = last.filter(|event| event["event_type"] != "CONTRACT_CLEARED") else { return Ok(None) };
+    // A worktree that was made anew at the same place has never had that contract.
+    let sha256 = serde_json::from_value::<Sha256Hex>(last["payload"]["sha256"].clone());
+    let was_here = match sha256 {
+        Ok(sha256) => Desk::of(repository).kept_contract(&sha256)?.is_some(),
+        Err(_) => true,
+    };
+    Ok(last["task_id"].as_str().filter(|_| was_here).map(str::to_owned))
 }
 
 /// Returns the contract that a pin names, as it was activated.

@@ -9,12 +9,14 @@ use crate::flows::Ask;
 use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::activate::approve;
+use crate::flows::activate::worktree_name;
 use crate::git::Desk;
 
 /// Clears the active contract and every binding. Returns the tasks that were active.
 pub fn run(flows: &Flows, ask: Ask<'_>) -> Result<Vec<String>, Failure> {
     let repository = flows.repository()?;
     let desk = Desk::of(&repository);
+    let _lock = desk.lock()?;
     let pin = desk.pin()?;
     let bindings = desk.bindings()?;
     let mut tasks: Vec<String> = pin.iter().map(|pin| pin.task_id.clone()).collect();
@@ -31,7 +33,7 @@ pub fn run(flows: &Flows, ask: Ask<'_>) -> Result<Vec<String>, Failure> {
         payload: json!({
             "sha256": pin.as_ref().map(|pin| &pin.sha256),
             "tasks": tasks,
-            "worktree": repository.work_tree.as_ref().map(|path| path.to_string_lossy()),
+            "worktree": worktree_name(&repository),
         }),
     })?;
     desk.clear(pin.as_ref())?;

@@ -4,6 +4,9 @@
 //! reach it. The contract's bytes are kept beside it under their sha256, so that an edited or deleted copy in the
 //! working tree can still be compared and judged by.
 
+use std::fs::File;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -52,6 +55,11 @@ struct BindingsFile {
     bindings: Vec<Binding>,
 }
 
+/// Held while our files change.
+pub struct Lock {
+    _file: File,
+}
+
 /// Our files in one worktree or bare repository.
 pub struct Desk<'a> {
     repository: &'a Repository,
@@ -91,6 +99,20 @@ impl<'a> Desk<'a> {
 
     fn bindings_path(&self) -> PathBuf {
         self.private_dir().join("bindings.json")
+    }
+
+    /// Keeps other processes from changing our files here, until the returned lock is dropped.
+    pub fn lock(&self) -> Result<Lock, GitError> {
+        system::create_private_dir(&self.private_dir())?;
+        let path = self.private_dir().join("lock");
+        let failed = |reason: String| GitError::Unreadable { what: path.display().to_string(), reason };
+        let options = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = options.map_err(|error| failed(error.to_string()))?;
+        match system::lock(&file) {
+            Ok(true) => Ok(Lock { _file: file }),
+            Ok(false) => Err(failed("another git-oracle is at work here".to_owned())),
+            Err(error) => Err(failed(error.to_string())),
+        }
     }
 
     /// Returns the pin of the active contract.

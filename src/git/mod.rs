@@ -23,6 +23,8 @@ mod repository;
 mod state;
 mod worktree;
 
+#[cfg(fuzzing)]
+pub use cachetree::read_extensions;
 pub use collect::Look;
 pub use desk::Binding;
 pub use desk::Desk;

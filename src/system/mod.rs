@@ -5,6 +5,7 @@
 mod clock;
 mod environment;
 mod files;
+mod lock;
 mod process;
 
 pub use clock::now;
@@ -18,6 +19,7 @@ pub use files::remove_file;
 pub use files::write_new;
 pub use files::write_private;
 pub use files::write_shared;
+pub use lock::lock;
 pub use process::Finished;
 pub use process::ProcessError;
 pub use process::run;

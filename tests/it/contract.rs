@@ -289,6 +289,16 @@ fn an_old_contract_that_is_gone_excuses_nothing() {
 }
 
 #[test]
+fn removing_the_pin_does_not_free_the_way() {
+    let env = TestEnv::under_contract(&["src/"]);
+    std::fs::remove_file(env.repo().join(".git/oracle/active.json")).unwrap();
+    std::fs::remove_file(env.repo().join(".oracle/contract.json")).unwrap();
+    let wide = env.contract_file("wide.json", &contract(&["src/", "docs/"]));
+    env.expect(8, &["contract", "activate", &wide]);
+    assert_eq!(env.at_terminal("y\n", &["contract", "activate", &wide]).code, 0);
+}
+
+#[test]
 fn the_baseline_is_head_or_one_of_its_ancestors() {
     let env = TestEnv::new();
     let first = env.head();
