@@ -183,6 +183,8 @@ pub struct Fault {
 pub enum FaultKind {
     /// Something could not be read, so nothing can be said about it.
     Unreadable,
+    /// A merge that is not resolved, so that there is no result to judge.
+    Conflict,
     /// A tree that git would not have written.
     Malformed,
     /// What would be committed is not what the index shows.

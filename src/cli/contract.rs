@@ -57,7 +57,7 @@ struct NewArgs {
     allow: Vec<String>,
 
     /// A command that must pass; can be repeated
-    #[arg(long, value_name = "CMD", num_args = 1..)]
+    #[arg(long, value_name = "CMD")]
     test: Vec<String>,
 
     /// Write to FILE instead of .oracle/contracts/<task>.json
@@ -72,6 +72,7 @@ struct NewArgs {
 /// Report everything that is wrong with a contract, at once
 #[derive(clap::Args, Debug)]
 struct CheckArgs {
+    /// The contract
     file: PathBuf,
 
     /// Print one JSON document
@@ -84,6 +85,7 @@ struct CheckArgs {
 /// A contract that allows more than the active one needs a person at the terminal.
 #[derive(clap::Args, Debug)]
 struct ActivateArgs {
+    /// The contract
     file: PathBuf,
 
     /// In a bare repository: bind the contract to the refs that match, such as refs/heads/agent/*
@@ -104,7 +106,7 @@ struct AmendArgs {
     drop: Vec<String>,
 
     /// A further command that must pass
-    #[arg(long, value_name = "CMD", num_args = 1..)]
+    #[arg(long, value_name = "CMD")]
     test: Vec<String>,
 }
 
@@ -119,6 +121,7 @@ struct ShowArgs {
 /// Say why a path is in the scope or not
 #[derive(clap::Args, Debug)]
 struct ExplainArgs {
+    /// Files or directories, from the current directory
     #[arg(required = true)]
     path: Vec<OsString>,
 
@@ -244,7 +247,14 @@ fn show(app: &App, args: &ShowArgs) -> Result<Exit, Failure> {
         ("task", file.inputs.spec.clone()),
         ("allowed", list(&file.allowed_paths)),
         ("tests", tests.join(", ")),
-        ("assigned", format!("{} ({:?})", file.assigned_agent.agent_id, file.assigned_agent.role)),
+        (
+            "assigned",
+            format!(
+                "{} ({})",
+                file.assigned_agent.agent_id,
+                json!(file.assigned_agent.role).as_str().unwrap_or_default()
+            ),
+        ),
         ("forbidden", file.forbidden_actions.join(", ")),
         ("baseline", pin.baseline.clone()),
         ("since", pin.activated_at.clone()),

@@ -3,6 +3,7 @@
 //! GitHub shows ten annotations of a kind for each step; the rest is in the step summary. Names of files come from
 //! whoever made the change, so everything that could end a command and begin another is escaped.
 
+use crate::cli::render;
 use crate::gate::Report;
 use crate::gate::Verdict;
 use crate::gate::Violation;
@@ -17,12 +18,7 @@ pub(super) fn annotations(report: &Report) -> Vec<String> {
         lines.push(format!("::notice title=git-oracle::and {more} more violations, listed in the step summary"));
     }
     if report.verdict < Verdict::Block {
-        lines.push(format!(
-            "::notice title=git-oracle::{}: {} changes in {} commits",
-            report.verdict.as_str(),
-            report.checked.changes,
-            report.checked.commits
-        ));
+        lines.push(format!("::notice title=git-oracle::{}: {}", report.verdict.as_str(), render::checked(report)));
     }
     lines
 }
@@ -30,7 +26,8 @@ pub(super) fn annotations(report: &Report) -> Vec<String> {
 fn annotation(violation: &Violation) -> String {
     let line = violation.line.map(|line| format!(",line={line}")).unwrap_or_default();
     let file = property(&violation.path.to_string());
-    let message = data(&format!("{} ({})", violation.message, violation.hint));
+    let commit = violation.commit.map(|id| format!(" in {}", &id.to_string()[..12])).unwrap_or_default();
+    let message = data(&format!("{}{commit} ({})", violation.message, violation.hint));
     format!("::error file={file}{line},title={}::{message}", property(&format!("git-oracle {}", violation.rule)))
 }
 

@@ -1,5 +1,6 @@
 //! Reports as the markdown of a CI step summary.
 
+use crate::cli::render;
 use crate::gate::Report;
 use crate::gate::Violation;
 
@@ -9,12 +10,8 @@ const MAX_BYTES: usize = 1_000_000;
 /// Returns the summary of a report.
 pub(super) fn summary(report: &Report) -> String {
     let contract = report.contract.as_ref().map_or_else(|| "none".to_owned(), |contract| code(&contract.task_id));
-    let mut text = format!(
-        "## git-oracle: {}\n\n{} changes in {} commits, contract {contract}\n\n",
-        report.verdict.as_str(),
-        report.checked.changes,
-        report.checked.commits,
-    );
+    let mut text =
+        format!("## git-oracle: {}\n\n{}, contract {contract}\n\n", report.verdict.as_str(), render::checked(report),);
     if report.violations.is_empty() {
         return text;
     }

@@ -92,11 +92,6 @@ pub(super) fn summary(report: &Report) -> String {
         Verdict::Warn => (YELLOW, "warn"),
         Verdict::Block => (RED, "block"),
     };
-    let checked = &report.checked;
-    let commits = match checked.commits {
-        0 => String::new(),
-        count => format!(" in {}", plural(count, "commit")),
-    };
     let contract = report
         .contract
         .as_ref()
@@ -106,10 +101,19 @@ pub(super) fn summary(report: &Report) -> String {
         0 => String::new(),
         count => format!(", {}", plural(count, "violation")),
     };
-    format!("{style}{word}{style:#}: {}{commits}{violations}{contract}", plural(checked.changes, "change"))
+    format!("{style}{word}{style:#}: {}{violations}{contract}", checked(report))
+}
+
+/// Returns how much was looked at.
+pub(super) fn checked(report: &Report) -> String {
+    let changes = plural(report.checked.changes, "change");
+    match report.checked.commits {
+        0 => changes,
+        commits => format!("{changes} in {}", plural(commits, "commit")),
+    }
 }
 
 /// Returns a count with its noun.
-pub(super) fn plural(count: usize, noun: &str) -> String {
+fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

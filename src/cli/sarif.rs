@@ -48,14 +48,16 @@ fn result(violation: &Violation) -> Value {
     if let Some(commit) = &violation.commit {
         properties["commit"] = json!(commit.to_string());
     }
-    let fingerprint = Sha256Hex::of_parts(&[violation.rule.id().as_bytes(), b"\0", violation.path.as_bytes()]);
+    let commit = violation.commit.map(|id| id.to_string()).unwrap_or_default();
+    let parts = [violation.rule.id().as_bytes(), b"\0", violation.path.as_bytes(), b"\0", commit.as_bytes()];
+    let fingerprint = Sha256Hex::of_parts(&parts);
     json!({
         "ruleId": violation.rule.id(),
         "ruleIndex": index,
         "level": "error",
         "message": {"text": format!("{}: {}", violation.path, violation.message)},
         "locations": [{"physicalLocation": location}],
-        "partialFingerprints": {"ruleAndPath/v1": fingerprint},
+        "partialFingerprints": {"ruleAndPlace/v1": fingerprint},
         "properties": properties,
     })
 }

@@ -173,7 +173,7 @@ pub(super) fn worktree_name(repository: &Repository) -> String {
 }
 
 /// Returns the task that the log knows to be active here, when its pin is gone.
-fn removed_task(repository: &Repository, log: &EventLog) -> Result<Option<String>, Failure> {
+pub(super) fn removed_task(repository: &Repository, log: &EventLog) -> Result<Option<String>, Failure> {
     let here = worktree_name(repository);
     let last = log
         .events()?
@@ -226,14 +226,16 @@ fn baseline(
 
 /// Judges what was committed since an old baseline by the contract that was in force.
 fn judge_history(repository: &Repository, pin: &Pin, head: Oid, ask: Ask<'_>) -> Result<(), Failure> {
-    let title = format!("commits made under the contract {} do not fit it", pin.task_id);
+    let title = format!("commits since the contract {} began do not fit it", pin.task_id);
     let Some(contract) = old_contract(&Desk::of(repository), pin)? else {
         let missing =
             format!("the contract {} is gone from the git directory, so nobody can say what it allowed", pin.task_id);
         return accept(ask, title, vec![missing], None);
     };
-    // Only the baseline counts as judged: remote-tracking refs can be written by anybody who works here.
-    let known: Vec<Oid> = pin.baseline_commit_id().into_iter().collect();
+    // What a remote has is not this task's work. Tracking refs can be written by whoever works here, as they can for a
+    // push; the server and CI, which trust none, close that gap.
+    let mut known = repository.remote_tips()?;
+    known.extend(pin.baseline_commit_id());
     let protected = protected(repository, Some(&contract))?;
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
     let set = repository.since(head, &known, &Look { in_scope: &in_scope })?;

@@ -9,6 +9,7 @@ use crate::flows::Ask;
 use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::activate::approve;
+use crate::flows::activate::removed_task;
 use crate::flows::activate::worktree_name;
 use crate::git::Desk;
 
@@ -21,12 +22,16 @@ pub fn run(flows: &Flows, ask: Ask<'_>) -> Result<Vec<String>, Failure> {
     let bindings = desk.bindings()?;
     let mut tasks: Vec<String> = pin.iter().map(|pin| pin.task_id.clone()).collect();
     tasks.extend(bindings.iter().map(|binding| binding.pin.task_id.clone()));
-    if tasks.is_empty() && desk.contract_bytes()?.is_none() {
+    let log = EventLog::of(&repository.common_dir);
+    if pin.is_none() {
+        tasks.extend(removed_task(&repository, &log)?);
+    }
+    if tasks.is_empty() {
         return Ok(tasks);
     }
     let details = tasks.iter().map(|task| format!("the contract {task} holds no longer")).collect();
     approve(flows, ask, "clearing ends the hold of the contract", details, "Clear the active contract?")?;
-    EventLog::of(&repository.common_dir).append(&Event {
+    log.append(&Event {
         level: Level::Info,
         event_type: "CONTRACT_CLEARED",
         task_id: pin.as_ref().map(|pin| pin.task_id.as_str()),

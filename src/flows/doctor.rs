@@ -12,6 +12,7 @@ use crate::flows::active::repo_config;
 use crate::git::Desk;
 use crate::git::Git;
 use crate::git::Repository;
+use crate::policy::Widen;
 
 /// The oldest git that the gate was made for: it introduced `--path-format` and `--end-of-options`.
 const OLDEST_GIT: (u32, u32) = (2, 31);
@@ -79,6 +80,14 @@ pub fn run(flows: &Flows) -> Vec<Check> {
     checks
 }
 
+/// Returns a count with its noun.
+fn counted(count: impl Into<u128>, noun: &str) -> String {
+    match count.into() {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
 fn git_version(flows: &Flows) -> Check {
     let version = match Git::in_dir(&flows.environment.current_dir).version() {
         Ok(version) => version,
@@ -98,10 +107,10 @@ fn person_config(flows: &Flows) -> Check {
         return Check::note("person", "there is no home directory", "Set HOME or ORACLE_HOME_DIR.");
     };
     match flows.person() {
-        Ok(config) => Check::fine(
-            "person",
-            format!("{}: widen = {:?}", home.join("config.toml").display(), config.widen).to_lowercase(),
-        ),
+        Ok(config) => {
+            let widen = if config.widen == Widen::Allow { "allow" } else { "ask" };
+            Check::fine("person", format!("widen = \"{widen}\", in {}", home.join("config.toml").display()))
+        }
         Err(failure) => Check::of_failure("person", failure),
     }
 }
@@ -143,7 +152,9 @@ fn own_directory(repository: &Repository) -> Check {
 
 fn repository_config(repository: &Repository) -> Check {
     match repo_config(repository) {
-        Ok(config) => Check::fine("config", format!("{} protected patterns of its own", config.protected.len())),
+        Ok(config) => {
+            Check::fine("config", format!("{} of its own", counted(config.protected.len() as u64, "protected pattern")))
+        }
         Err(failure) => Check::of_failure("config", failure),
     }
 }
@@ -187,11 +198,11 @@ fn events(repository: &Repository) -> Check {
     match log.check() {
         Ok(None) => Check::fine("events", "no events yet"),
         Ok(Some(ChainState::Intact { events })) => {
-            Check::fine("events", format!("{events} events, the chain is intact"))
+            Check::fine("events", format!("{}, the chain is intact", counted(events, "event")))
         }
         Ok(Some(ChainState::Torn { events, bytes })) => Check::note(
             "events",
-            format!("{events} events, then {bytes} bytes that a crash cut off"),
+            format!("{}, then {bytes} bytes that a crash cut off", counted(events, "event")),
             "Nothing to do: the next event sets them aside.",
         ),
         Ok(Some(ChainState::Broken(broken))) => Check::broken(

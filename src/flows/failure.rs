@@ -103,7 +103,9 @@ impl From<FileError> for Failure {
         let hint = match &error {
             FileError::Io { .. } => "Check that the path is right and that you may use it.",
             FileError::TooLarge { .. } => "Check that this is the file you mean.",
-            FileError::WrongType { .. } => "Move it away; git-oracle follows no links there.",
+            FileError::WrongType { .. } => {
+                "Put a file or directory of your own there; links and devices are not followed."
+            }
         };
         Failure::new(Kind::Other, chain(&error)).hinted(hint)
     }

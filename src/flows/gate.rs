@@ -56,6 +56,9 @@ pub enum ContractSource {
 /// Judges a change.
 pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
     let repository = flows.repository()?;
+    if matches!(request.subject, Subject::Staged | Subject::Worktree) {
+        repository.work_tree()?;
+    }
     // Both ends are resolved first: a misspelt revision should not look like a missing contract.
     let range = match &request.subject {
         Subject::Range(text) => Some(parse_range(&repository, text)?),
@@ -69,10 +72,7 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
     let look = Look { in_scope: &in_scope };
     let set = match (&request.subject, range) {
-        (Subject::Staged, _) => {
-            repository.work_tree()?;
-            repository.staged(&look)?
-        }
+        (Subject::Staged, _) => repository.staged(&look)?,
         (Subject::Worktree, _) => repository.worktree(&look)?,
         (Subject::Range(_), Some((from, to))) => repository.range(from, to, &look)?,
         (Subject::Range(_), None) => return Err(Failure::new(Kind::Usage, "no range was given")),
@@ -104,7 +104,7 @@ enum Loaded {
 
 fn load_contract(repository: &Repository, request: &Request, range_start: Option<Oid>) -> Result<Loaded, Failure> {
     match &request.contract {
-        ContractSource::File(path) => checked(&read_contract_file(path)?, repository),
+        ContractSource::File(path) => checked(&read_contract_file(path)?, &path.to_string_lossy(), repository),
         ContractSource::Revision(text) => {
             let missing = || {
                 Failure::new(Kind::Other, format!("there is no such file: {text}"))
@@ -112,7 +112,7 @@ fn load_contract(repository: &Repository, request: &Request, range_start: Option
             };
             let (revision, path) = text.split_once(':').ok_or_else(missing)?;
             let commit_id = repository.resolve(revision)?;
-            checked(&repository.file_at(&commit_id, &path.into())?.ok_or_else(missing)?, repository)
+            checked(&repository.file_at(&commit_id, &path.into())?.ok_or_else(missing)?, path, repository)
         }
         ContractSource::Active => {
             let state = ActiveContract::load(repository)?;
@@ -123,7 +123,7 @@ fn load_contract(repository: &Repository, request: &Request, range_start: Option
             match state {
                 ActiveContract::Active { contract, .. } => Ok(Loaded::Contract(contract)),
                 ActiveContract::Missing | ActiveContract::NeverActivated => match in_range()? {
-                    Some(bytes) => checked(&bytes, repository),
+                    Some(bytes) => checked(&bytes, CONTRACT_PATH, repository),
                     None => without_contract(repository, request, &state),
                 },
                 ActiveContract::Deleted(_) | ActiveContract::Edited(_) => Ok(Loaded::Refused(refused(&state))),
@@ -132,11 +132,12 @@ fn load_contract(repository: &Repository, request: &Request, range_start: Option
     }
 }
 
-fn checked(bytes: &[u8], repository: &Repository) -> Result<Loaded, Failure> {
+fn checked(bytes: &[u8], name: &str, repository: &Repository) -> Result<Loaded, Failure> {
     Ok(match check_contract(bytes, Some(repository))? {
         Ok((contract, _)) => Loaded::Contract(Box::new(contract)),
         Err(problems) => {
-            let violations = problems.iter().filter(|problem| problem.is_error()).map(of_problem).collect();
+            let violations =
+                problems.iter().filter(|problem| problem.is_error()).map(|problem| of_problem(problem, name)).collect();
             Loaded::Refused(Report {
                 verdict: Verdict::Block,
                 contract: None,
@@ -148,10 +149,10 @@ fn checked(bytes: &[u8], repository: &Repository) -> Result<Loaded, Failure> {
     })
 }
 
-fn of_problem(problem: &Problem) -> Violation {
+fn of_problem(problem: &Problem, name: &str) -> Violation {
     let place = if problem.pointer.is_empty() { String::new() } else { format!("{}: ", problem.pointer) };
-    let hint = problem.hint.clone().unwrap_or_else(|| "git oracle contract check FILE".to_owned());
-    Violation::of_path(Rule::ContractInvalid, CONTRACT_PATH.into(), format!("{place}{}", problem.message), hint)
+    let hint = problem.hint.clone().unwrap_or_else(|| format!("git oracle contract check {name}"));
+    Violation::of_path(Rule::ContractInvalid, name.into(), format!("{place}{}", problem.message), hint)
 }
 
 /// Without a contract nothing passes, except that a team may share its own `.oracle/` files.

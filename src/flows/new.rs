@@ -62,7 +62,11 @@ pub fn run(flows: &Flows, request: &Request, ask: Ask<'_>) -> Result<Written, Fa
         false => error.into(),
     })?;
     let activated = match request.activate {
-        true => Some(activate::run(flows, &activate::Request { file: path.clone(), ref_pattern: None }, ask)?),
+        true => {
+            let request = activate::Request { file: path.clone(), ref_pattern: None };
+            let written = format!("The contract is written and not active: {}", path.display());
+            Some(activate::run(flows, &request, ask).map_err(|failure| failure.hinted(written))?)
+        }
         false => None,
     };
     Ok(Written { path, file, warnings, activated })

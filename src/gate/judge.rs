@@ -68,6 +68,7 @@ fn of_fault(fault: &Fault) -> Violation {
         FaultKind::Malformed => {
             (Rule::UnsafePath, "Make the commit again with git itself; `git fsck` shows what is wrong.")
         }
+        FaultKind::Conflict => (Rule::Unreadable, "Resolve the conflict and stage the result with `git add`."),
         FaultKind::Hidden => (Rule::HiddenChange, "Run `git read-tree HEAD` and stage the change again."),
         FaultKind::Nested => {
             (Rule::NestedRepository, "Move the inner repository out of the working tree, or remove its `.git`.")
@@ -90,6 +91,7 @@ fn hint(rule: Rule, change: &Change, step: StepKind) -> String {
         (Rule::OutOfScope | Rule::ProtectedPath | Rule::ProtectedTest, _) => {
             format!("git oracle contract explain {path}")
         }
+        (_, StepKind::Worktree) if change.old.is_none() => format!("rm {path}"),
         (_, StepKind::Worktree) => format!("git restore {path}"),
         (_, StepKind::Commit(_) | StepKind::Net) => {
             "Change the commit with `git rebase -i` or `git commit --amend`.".to_owned()

@@ -67,7 +67,7 @@ impl Repository {
         };
         let mut set = ChangeSet { steps: Vec::new(), faults: index.forged_directories(&built) };
         set.faults.extend(built.unmerged.iter().map(|path| Fault {
-            kind: FaultKind::Unreadable,
+            kind: FaultKind::Conflict,
             path: path.clone(),
             commit: None,
             message: "it has an unresolved merge conflict".to_owned(),
@@ -115,6 +115,7 @@ impl Repository {
         let walker =
             Walker { root, entries: &entries, index_written_at: index.written_at(), rules: self.disk_rules()?, look };
         let mut walked = walker.walk();
+        walker.digest_untracked(&staged, &mut walked);
         set.faults.append(&mut walked.faults);
         self.drop_converted_line_endings(&mut walked.differing)?;
         let mut contents = Contents { objects: &self.objects, unstored: HashMap::new() };

@@ -192,6 +192,15 @@ impl Repository {
         read().map_err(|reason| GitError::Unreadable { what: format!("{path} in {commit_id}"), reason })
     }
 
+    /// Returns the ids of all remote-tracking branches.
+    pub fn remote_tips(&self) -> Result<Vec<Oid>, GitError> {
+        let finished = self.git.run(&["for-each-ref", "--format=%(objectname)", "refs/remotes/"])?;
+        if !finished.succeeded() {
+            return Err(GitError::Failed { command: "for-each-ref".into(), reason: first_line(&finished.stderr) });
+        }
+        Ok(String::from_utf8_lossy(&finished.stdout).lines().filter_map(Oid::from_hex).collect())
+    }
+
     /// Returns the other parents of the merge that is under way.
     pub(super) fn merge_heads(&self) -> Result<Vec<Oid>, GitError> {
         match system::read_limited(&self.git_dir.join("MERGE_HEAD"), 1 << 20) {

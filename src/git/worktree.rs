@@ -4,6 +4,8 @@
 //! skip-worktree) are not obeyed; a file that is meant to be absent is no deletion. Nothing is executed: no filter, no
 //! monitor, no hook of the repository.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::fs::DirEntry;
 use std::ops::Range;
@@ -15,6 +17,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use crate::base::RepoPath;
+use crate::change::Change;
 use crate::change::Entry;
 use crate::change::Fault;
 use crate::change::FaultKind;
@@ -133,7 +136,7 @@ impl Walker<'_> {
     /// Compares one directory and returns the directories below it.
     fn read_directory(&self, job: &Job, walked: &mut Walked) -> Vec<Job> {
         let mut children = self.children(job);
-        let location = self.root.join(std::ffi::OsStr::from_bytes(&job.directory));
+        let location = self.root.join(OsStr::from_bytes(&job.directory));
         let listed = match fs::read_dir(&location) {
             Ok(listed) => listed.collect::<Result<Vec<_>, _>>(),
             Err(error) => Err(error),
@@ -363,6 +366,32 @@ impl Walker<'_> {
             }
         }
         walked.differing.push(differing);
+    }
+
+    /// Reads the files that HEAD has and the index no longer tracks: their path alone does not say that they changed.
+    pub fn digest_untracked(&self, staged: &[Change], walked: &mut Walked) {
+        let in_head: HashSet<&RepoPath> =
+            staged.iter().filter(|change| change.old.is_some()).map(|change| &change.path).collect();
+        for found in &mut walked.differing {
+            let Some(mode) =
+                found.new.filter(|new| new.id.is_none() && in_head.contains(&found.path)).map(|new| new.mode)
+            else {
+                continue;
+            };
+            let location = self.root.join(OsStr::from_bytes(found.path.as_bytes()));
+            let digested = fs::symlink_metadata(&location)
+                .map_err(|error| {
+                    fault(FaultKind::Unreadable, found.path.as_bytes(), format!("it cannot be read: {error}"))
+                })
+                .and_then(|metadata| self.digest(found.path.as_bytes(), &location, mode, &metadata));
+            match digested {
+                Ok((new, content, _)) => {
+                    found.new = Some(new);
+                    found.content = Some(content);
+                }
+                Err(fault) => walked.faults.push(fault),
+            }
+        }
     }
 
     fn digest(

@@ -44,6 +44,8 @@ impl Protection {
 #[derive(Debug, Clone)]
 pub struct Protected {
     lists: Lists,
+    /// One piece of each pattern for test files.
+    keys: Vec<[u8; KEY]>,
     /// The hooks directory in use, when it lies in the tree.
     hooks_dir: Option<RepoPath>,
     globs: Vec<String>,
@@ -74,7 +76,14 @@ impl Protected {
                 Some(builder.build()?)
             }
         };
-        Ok(Protected { lists, hooks_dir, globs, matcher })
+        let mut keys: Vec<_> = lists
+            .test_files
+            .iter()
+            .map(|pattern| key(pattern).expect("every pattern has a long piece, a test reads each"))
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        Ok(Protected { lists, keys, hooks_dir, globs, matcher })
     }
 
     /// Returns why `path` is protected, where nothing can open it.
@@ -115,12 +124,25 @@ impl Protected {
 
     fn is_test_file(&self, name: &[u8]) -> bool {
         let folded = fold(name);
+        // Nearly every name is decided here: it has no piece of any pattern in it.
+        if !folded.windows(KEY).any(|piece| self.keys.iter().any(|key| key == piece)) {
+            return false;
+        }
         self.lists.test_files.iter().any(|pattern| {
             // A pattern with a capital letter means it: `*Test.java` is not `latest.java`.
             let exact = pattern.bytes().any(|byte| byte.is_ascii_uppercase());
             matches_name(pattern.as_bytes(), if exact { name } else { &folded })
         })
     }
+}
+
+/// How long a piece of a pattern is that a name has to have.
+const KEY: usize = 4;
+
+/// Returns the piece of a pattern that every name it matches has in it.
+fn key(pattern: &str) -> Option<[u8; KEY]> {
+    let longest = pattern.split('*').max_by_key(|piece| piece.len())?;
+    fold(longest.as_bytes()).first_chunk().copied()
 }
 
 /// Tells whether a path is `directory` or under it, whatever the case of the letters.

@@ -266,15 +266,34 @@ fn activating_again_launders_nothing() {
 }
 
 #[test]
-fn only_a_person_accepts_history_that_the_old_contract_does_not() {
+fn what_came_from_a_remote_is_not_held_against_the_task() {
     let env = TestEnv::under_contract(&["src/"]);
     env.write("docs/guide.md", "upstream's work\n");
     let upstream = env.commit_all("Upstream");
-    // A tracking ref is written by whoever works here.
+    let refused = env.expect(7, &["contract", "amend", "--test", "cargo clippy"]);
+    assert!(refused.stderr.contains("docs/guide.md: out_of_scope"), "{}", refused.shown());
     env.git(&["update-ref", "refs/remotes/origin/main", &upstream]);
-    env.expect(7, &["contract", "amend", "--test", "cargo clippy"]);
+    env.expect(0, &["contract", "amend", "--test", "cargo clippy"]);
+}
+
+#[test]
+fn a_person_can_accept_history_that_the_old_contract_does_not() {
+    let env = TestEnv::under_contract(&["src/"]);
+    env.write("docs/guide.md", "my own work\n");
+    env.commit_all("Mine");
     let accepted = env.at_terminal("y\n", &["contract", "amend", "--test", "cargo clippy"]);
     assert_eq!(accepted.code, 0, "{}", accepted.shown());
+}
+
+#[test]
+fn clearing_takes_nothing_that_was_never_active_and_asks_for_a_removed_pin() {
+    let env = TestEnv::new();
+    env.write(".oracle/contract.json", &contract(&["src/"]).to_string());
+    env.expect(0, &["contract", "clear"]);
+    assert!(env.repo().join(".oracle/contract.json").exists());
+    env.activate(&["src/"]);
+    std::fs::remove_file(env.repo().join(".git/oracle/active.json")).unwrap();
+    env.expect(8, &["contract", "clear"]);
 }
 
 #[test]

@@ -26,6 +26,8 @@ fn protected_names_are_plain_patterns() {
     for list in ["test_directories", "test_files", "agent_settings"] {
         for pattern in lists[list].as_array().unwrap() {
             let pattern = pattern.as_str().unwrap();
+            let longest = pattern.split('*').map(str::len).max().unwrap_or(0);
+            assert!(list != "test_files" || longest >= 4, "{pattern} has no piece that tells it from other names");
             assert!(
                 !pattern.is_empty() && !pattern.contains(['?', '[', '{', '\\']),
                 "{list}: only `*` is understood: {pattern}"

@@ -1,0 +1,1 @@
+git rm -q --cached README.md
