@@ -72,11 +72,12 @@ install_files() {
     trap 'rm -rf "$scratch"' EXIT
     "$prefix/bin/git-oracle" generate --man "$scratch/man" --completions "$scratch/completions"
     share=$prefix/share
-    mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" "$share/fish/vendor_completions.d"
+    mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" "$share/fish/vendor_completions.d" "$share/fish/vendor_conf.d"
     cp "$scratch"/man/*.1 "$share/man/man1/"
     cp "$scratch/completions/git-oracle.bash" "$share/bash-completion/completions/git-oracle"
     cp "$scratch/completions/_git-oracle" "$share/zsh/site-functions/"
     cp "$scratch/completions/git-oracle.fish" "$share/fish/vendor_completions.d/"
+    cp "$scratch/completions/git-oracle-start.fish" "$share/fish/vendor_conf.d/git-oracle.fish"
     say "installed $("$prefix/bin/git-oracle" --version) in $prefix/bin"
     case ":$PATH:" in
     *":$prefix/bin:"*) ;;

@@ -3,6 +3,8 @@
 //! git does not check trees when it fetches them, so a tree may hold what no honest program wrote: the same name twice,
 //! a name with a slash, entries out of order. Two readers can then see two different directories.
 
+use memchr::memchr;
+
 use crate::base::HashKind;
 use crate::base::Oid;
 use crate::change::Mode;
@@ -13,10 +15,16 @@ pub struct TreeEntry<'a> {
     pub name: &'a [u8],
     /// `None` for a directory.
     pub mode: Option<Mode>,
-    pub id: Oid,
+    /// The raw id: most entries are only compared, and an [`Oid`] for each would be most of the work.
+    pub id: &'a [u8],
 }
 
 impl TreeEntry<'_> {
+    /// Returns the object that the entry names.
+    pub fn oid(&self) -> Oid {
+        Oid::from_bytes(self.id).expect("an entry holds exactly one id")
+    }
+
     pub const fn is_tree(&self) -> bool {
         self.mode.is_none()
     }
@@ -45,10 +53,10 @@ pub fn parse_tree(bytes: &[u8], hash: HashKind) -> Result<Vec<TreeEntry<'_>>, Tr
     while !rest.is_empty() {
         let cut = TreeError::Truncated(bytes.len() - rest.len());
         let (mode, after) = parse_mode(rest).ok_or(cut.clone())?;
-        let end = after.iter().position(|byte| *byte == 0).ok_or(cut.clone())?;
+        let end = memchr(0, after).ok_or(cut.clone())?;
         let (name, after) = (&after[..end], &after[end + 1..]);
-        let id = after.get(..hash.byte_len()).and_then(Oid::from_bytes).ok_or(cut)?;
-        rest = &after[hash.byte_len()..];
+        let (id, after) = after.split_at_checked(hash.byte_len()).ok_or(cut)?;
+        rest = after;
         if name.is_empty() || name.contains(&b'/') || name == b"." || name == b".." {
             return Err(TreeError::BadName);
         }
@@ -73,12 +81,19 @@ pub fn write_tree(entries: &[TreeEntry<'_>]) -> Vec<u8> {
         out.push(b' ');
         out.extend_from_slice(entry.name);
         out.push(0);
-        out.extend_from_slice(entry.id.as_bytes());
+        out.extend_from_slice(entry.id);
     }
     out
 }
 
 fn parse_mode(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    // Nearly every entry has one of these two.
+    if let Some(rest) = bytes.strip_prefix(b"100644 ") {
+        return Some((0o100_644, rest));
+    }
+    if let Some(rest) = bytes.strip_prefix(b"40000 ") {
+        return Some((0o40_000, rest));
+    }
     let end = bytes.iter().take(8).position(|byte| *byte == b' ')?;
     let mut mode = 0;
     for digit in &bytes[..end] {
@@ -113,10 +128,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn id(byte: u8) -> Oid {
-        Oid::from_bytes(&[byte; 20]).unwrap()
-    }
 
     fn raw(entries: &[(&str, &str)]) -> Vec<u8> {
         let mut out = Vec::new();
@@ -161,7 +172,7 @@ mod tests {
             let modes = [None, Some(Mode::Regular), Some(Mode::Executable), Some(Mode::Symlink), Some(Mode::Gitlink)];
             let mut entries: Vec<_> = files
                 .iter()
-                .map(|(name, mode)| TreeEntry { name: name.as_bytes(), mode: modes[*mode], id: id(3) })
+                .map(|(name, mode)| TreeEntry { name: name.as_bytes(), mode: modes[*mode], id: &[3; 20] })
                 .collect();
             entries.sort_by(git_order);
             let bytes = write_tree(&entries);

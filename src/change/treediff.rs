@@ -4,6 +4,7 @@
 //! adds of its own; with the boundary commits of a push it is the net change. Only directories that differ from every
 //! old one are opened, so the cost follows the change and not the size of the repository.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
 use crate::base::HashKind;
@@ -87,26 +88,61 @@ impl Directory {
         }
         let old_entries = old_bytes.iter().map(|bytes| self.parse(trees, bytes)).collect::<Result<Vec<_>, _>>()?;
 
-        let mut cursors = vec![0; old_entries.len()];
-        let mut at_names = vec![None; old_entries.len()];
-        let mut news = new_entries.iter().peekable();
+        // One old side is by far the most common, and then most names are the same on both.
+        if let [old_entries] = old_entries.as_slice() {
+            self.merge_one(old_entries, &new_entries, changes, open);
+        } else {
+            self.merge_all(&old_entries, &new_entries, changes, open);
+        }
+        Ok(())
+    }
+
+    fn merge_one(
+        &self,
+        olds: &[TreeEntry<'_>],
+        news: &[TreeEntry<'_>],
+        changes: &mut Vec<Change>,
+        open: &mut Vec<Directory>,
+    ) {
+        let (mut olds, mut news) = (olds.iter().peekable(), news.iter().peekable());
+        loop {
+            let (old, new) = match (olds.peek(), news.peek()) {
+                (None, None) => return,
+                (Some(old), Some(new)) => match old.name.cmp(new.name) {
+                    Ordering::Less => (olds.next(), None),
+                    Ordering::Greater => (None, news.next()),
+                    Ordering::Equal => (olds.next(), news.next()),
+                },
+                _ => (olds.next(), news.next()),
+            };
+            if let Some(entry) = old.or(new)
+                && !is_same(old, new)
+            {
+                self.differ(entry.name, &[old], new, changes, open);
+            }
+        }
+    }
+
+    fn merge_all(
+        &self,
+        olds: &[Vec<TreeEntry<'_>>],
+        news: &[TreeEntry<'_>],
+        changes: &mut Vec<Change>,
+        open: &mut Vec<Directory>,
+    ) {
+        let mut cursors = vec![0; olds.len()];
+        let mut at_names = vec![None; olds.len()];
+        let mut news = news.iter().peekable();
         loop {
             // The smallest name that any side has left.
-            let heads = old_entries.iter().zip(&cursors).filter_map(|(entries, cursor)| entries.get(*cursor));
-            let Some(name) = heads.chain(news.peek().copied()).map(|entry| entry.name).min() else {
-                return Ok(());
-            };
+            let heads = olds.iter().zip(&cursors).filter_map(|(entries, cursor)| entries.get(*cursor));
+            let Some(name) = heads.chain(news.peek().copied()).map(|entry| entry.name).min() else { return };
             let new = news.next_if(|entry| entry.name == name);
-            for ((entries, cursor), at_name) in old_entries.iter().zip(&mut cursors).zip(&mut at_names) {
+            for ((entries, cursor), at_name) in olds.iter().zip(&mut cursors).zip(&mut at_names) {
                 *at_name = entries.get(*cursor).filter(|entry| entry.name == name);
                 *cursor += usize::from(at_name.is_some());
             }
-            let same = |old: &Option<&TreeEntry<'_>>| match (old, new) {
-                (None, None) => true,
-                (Some(old), Some(new)) => old.id == new.id && old.mode == new.mode,
-                _ => false,
-            };
-            if !at_names.iter().any(same) {
+            if !at_names.iter().any(|old| is_same(*old, new)) {
                 self.differ(name, &at_names, new, changes, open);
             }
         }
@@ -127,8 +163,8 @@ impl Directory {
         }
         path.extend_from_slice(name);
 
-        let entry = |side: Option<&TreeEntry<'_>>| side.and_then(|entry| Some(Entry::object(entry.mode?, entry.id)));
-        let subtree = |side: Option<&TreeEntry<'_>>| side.filter(|entry| entry.is_tree()).map(|entry| entry.id);
+        let entry = |side: Option<&TreeEntry<'_>>| side.and_then(|entry| Some(Entry::object(entry.mode?, entry.oid())));
+        let subtree = |side: Option<&TreeEntry<'_>>| side.filter(|entry| entry.is_tree()).map(|entry| entry.oid());
 
         let old_entries: Vec<_> = olds.iter().map(|old| entry(*old)).collect();
         let new_entry = entry(new);
@@ -158,6 +194,15 @@ impl Directory {
             entries.sort_unstable_by(|a, b| a.name.cmp(b.name));
         }
         Ok(entries)
+    }
+}
+
+/// Tells whether two sides have the same thing at a name, or both nothing.
+fn is_same(old: Option<&TreeEntry<'_>>, new: Option<&TreeEntry<'_>>) -> bool {
+    match (old, new) {
+        (None, None) => true,
+        (Some(old), Some(new)) => old.id == new.id && old.mode == new.mode,
+        _ => false,
     }
 }
 
@@ -199,7 +244,7 @@ mod tests {
         }
 
         fn write(&self, files: &Files) -> Oid {
-            let mut names: BTreeMap<String, TreeEntry<'_>> = BTreeMap::new();
+            let mut named: BTreeMap<String, (&str, Option<Mode>, Oid)> = BTreeMap::new();
             let mut directories: BTreeMap<&str, Files> = BTreeMap::new();
             for (path, (mode, content)) in files {
                 match path.split_once('/') {
@@ -208,21 +253,18 @@ mod tests {
                     }
                     None => {
                         let id = Oid::from_bytes(&[*content; 32]).unwrap();
-                        names.insert(path.clone(), TreeEntry { name: path.as_bytes(), mode: Some(*mode), id });
+                        named.insert(path.clone(), (path, Some(*mode), id));
                     }
                 }
             }
             for (name, inside) in &directories {
-                let id = self.write(inside);
-                names.insert(format!("{name}/"), TreeEntry { name: name.as_bytes(), mode: None, id });
+                // A directory and a file cannot share a name; the directory wins in this model.
+                named.remove(*name);
+                named.insert(format!("{name}/"), (name, None, self.write(inside)));
             }
-            // A directory and a file cannot share a name; the directory wins in this model.
-            let entries: Vec<_> = names
-                .iter()
-                .filter(|(_, entry)| {
-                    entry.is_tree() || !directories.contains_key(std::str::from_utf8(entry.name).unwrap())
-                })
-                .map(|(_, entry)| *entry)
+            let entries: Vec<_> = named
+                .values()
+                .map(|(name, mode, id)| TreeEntry { name: name.as_bytes(), mode: *mode, id: id.as_bytes() })
                 .collect();
             self.put(write_tree(&entries))
         }
@@ -266,11 +308,14 @@ mod tests {
         let store = Store::default();
         let file = Oid::from_bytes(&[1; 32]).unwrap();
         let names: Vec<String> = (0..10).map(|digit| digit.to_string()).collect();
-        let leaf: Vec<_> =
-            names.iter().map(|name| TreeEntry { name: name.as_bytes(), mode: Some(Mode::Regular), id: file }).collect();
+        let leaf: Vec<_> = names
+            .iter()
+            .map(|name| TreeEntry { name: name.as_bytes(), mode: Some(Mode::Regular), id: file.as_bytes() })
+            .collect();
         let mut id = store.put(write_tree(&leaf));
         for _ in 0..10 {
-            let level: Vec<_> = names.iter().map(|name| TreeEntry { name: name.as_bytes(), mode: None, id }).collect();
+            let level: Vec<_> =
+                names.iter().map(|name| TreeEntry { name: name.as_bytes(), mode: None, id: id.as_bytes() }).collect();
             id = store.put(write_tree(&level));
         }
         assert!(matches!(diff_trees(&store, &[None], Some(id)), Err(DiffError::TooMany { .. })));
@@ -281,7 +326,7 @@ mod tests {
         let store = Store::default();
         let mut id = store.put(Vec::new());
         for _ in 0..=MAX_DEPTH + 1 {
-            id = store.put(write_tree(&[TreeEntry { name: b"d", mode: None, id }]));
+            id = store.put(write_tree(&[TreeEntry { name: b"d", mode: None, id: id.as_bytes() }]));
         }
         assert!(matches!(diff_trees(&store, &[None], Some(id)), Err(DiffError::TooDeep { .. })));
     }
@@ -290,7 +335,7 @@ mod tests {
     fn a_missing_tree_names_its_directory() {
         let store = Store::default();
         let missing = Oid::from_bytes(&[9; 32]).unwrap();
-        let top = store.put(write_tree(&[TreeEntry { name: b"src", mode: None, id: missing }]));
+        let top = store.put(write_tree(&[TreeEntry { name: b"src", mode: None, id: missing.as_bytes() }]));
         let error = diff_trees(&store, &[None], Some(top)).unwrap_err();
         assert_eq!(error, DiffError::Unreadable { directory: "src".into(), reason: "missing".to_owned() });
     }

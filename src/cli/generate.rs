@@ -38,7 +38,7 @@ pub(super) fn generate(args: &GenerateArgs, command: clap::Command) -> Result<Ex
         let scripts = [
             (Shell::Bash, "git-oracle.bash", BASH_BRIDGE),
             (Shell::Zsh, "_git-oracle", ""),
-            (Shell::Fish, "git-oracle.fish", FISH_BRIDGE),
+            (Shell::Fish, "git-oracle.fish", ""),
         ];
         for (shell, name, bridge) in scripts {
             let mut script = Vec::new();
@@ -50,6 +50,9 @@ pub(super) fn generate(args: &GenerateArgs, command: clap::Command) -> Result<Ex
             let path = directory.join(name);
             std::fs::write(&path, script).map_err(|error| failed(&path, error))?;
         }
+        // fish loads completions by the name of the program, and here that is git; this one it reads when it starts.
+        let path = directory.join("git-oracle-start.fish");
+        std::fs::write(&path, FISH_BRIDGE).map_err(|error| failed(&path, error))?;
     }
     Ok(Exit::Success)
 }

@@ -21,7 +21,7 @@ use crate::git::GitError;
 const MAX_OBJECT_BYTES: usize = 1 << 30;
 
 /// Enough for the delta bases and directories that neighbouring commits share.
-const PACK_CACHE_BYTES: usize = 64 << 20;
+const PACK_CACHE_BYTES: usize = 8 << 20;
 
 /// A handle to the objects of a repository. Cloning it gives another thread its own caches.
 #[derive(Clone)]

@@ -56,9 +56,9 @@ pub fn entry_at(trees: &impl Trees, tree_id: Oid, path: &RepoPath) -> Result<Opt
         let entries = parse_tree(&bytes, trees.hash_kind()).map_err(|error| error.to_string())?;
         match entries.iter().find(|entry| entry.name == component) {
             Some(entry) if components.peek().is_none() => {
-                return Ok(entry.mode.map(|mode| Found { mode, id: entry.id }));
+                return Ok(entry.mode.map(|mode| Found { mode, id: entry.oid() }));
             }
-            Some(entry) if entry.is_tree() => tree_id = entry.id,
+            Some(entry) if entry.is_tree() => tree_id = entry.oid(),
             _ => return Ok(None),
         }
     }
@@ -91,8 +91,8 @@ pub fn visit_files(
             child.truncate(directory_len);
             child.extend_from_slice(entry.name);
             match entry.mode {
-                Some(mode) => visit(&child, mode, entry.id),
-                None => open.push((child.clone(), entry.id, depth + 1)),
+                Some(mode) => visit(&child, mode, entry.oid()),
+                None => open.push((child.clone(), entry.oid(), depth + 1)),
             }
         }
     }
