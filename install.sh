@@ -32,6 +32,16 @@ install_packages() {
     $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
+# Makes sure that a program can be linked: a compiler alone does not bring the C library's headers and objects.
+need_linker() {
+    probe=$(mktemp -d)
+    if ! { echo 'int main(void) { return 0; }' | cc -x c -static -o "$probe/a" - 2>/dev/null; }; then
+        rm -rf "$probe"
+        install_packages gcc libc6-dev
+    fi
+    rm -rf "$probe"
+}
+
 # Makes sure that each of `program:package` is there.
 need() {
     missing=
@@ -87,7 +97,12 @@ install_files() {
 
 run_tests() {
     # script(1) gives the tests a terminal to type at.
-    need cc:gcc script:bsdutils bash:bash
+    need_linker
+    need script:bsdutils bash:bash
+    for component in rustfmt clippy; do
+        cargo "$(echo $component | sed 's/^rust//')" --version >/dev/null 2>&1 || rustup component add "$component" ||
+            die "$component is missing" "rustup component add $component"
+    done
     cargo fmt --all --check
     cargo clippy --all-targets --locked -- -D warnings
     if cargo nextest --version >/dev/null 2>&1; then
@@ -104,7 +119,7 @@ while [ $# -gt 0 ]; do
     --demo | --test) mode=${1#--} ;;
     --prefix)
         [ $# -gt 1 ] || { usage >&2; exit 129; }
-        prefix=$2
+        case $2 in /*) prefix=$2 ;; *) prefix=$PWD/$2 ;; esac
         shift
         ;;
     -h | --help) usage; exit 0 ;;
@@ -119,7 +134,7 @@ find_cargo
 case $mode in
 test) run_tests ;;
 *)
-    need cc:gcc
+    need_linker
     build
     install_files
     if [ "$mode" = demo ]; then

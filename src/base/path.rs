@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::base::quote::quote;
+use crate::base::quote::visible;
 
 /// A path relative to the top of the tree. Bytes are kept as they are: no case folding, no normalisation, no trimming.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +42,13 @@ impl RepoPath {
             Some(rest) => rest.is_empty() || rest[0] == b'/' || directory.is_empty(),
             None => false,
         }
+    }
+
+    /// Returns the path as it can be typed into a shell; `PATH` where a name cannot be typed.
+    pub fn typed(&self) -> String {
+        let text = self.to_str().filter(|text| visible(text) == *text && !text.contains('\n'));
+        text.and_then(|text| shlex::try_quote(text).ok())
+            .map_or_else(|| "PATH".to_owned(), |quoted| quoted.into_owned())
     }
 
     /// Returns the path as text when it is UTF-8.
@@ -83,6 +91,15 @@ mod tests {
         ];
         for (path, directory, expected) in cases {
             assert_eq!(RepoPath::from(path).is_within(directory.as_bytes()), expected, "{path} in {directory}");
+        }
+    }
+
+    #[test]
+    fn a_typed_path_is_one_word() {
+        for (path, typed) in
+            [("src/a.rs", "src/a.rs"), ("a b", "'a b'"), ("$(x)", "'$(x)'"), ("a\nb", "PATH"), ("\u{202e}", "PATH")]
+        {
+            assert_eq!(RepoPath::from(path).typed(), typed);
         }
     }
 

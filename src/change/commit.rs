@@ -11,7 +11,7 @@ use crate::base::Oid;
 pub struct Commit {
     pub tree_id: Oid,
     pub parent_ids: Vec<Oid>,
-    /// Seconds since 1970. Only orders a walk, so a wrong one costs time and never correctness.
+    /// Seconds since 1970. Only orders a walk; a wrong one makes us look further, never less far.
     pub committed_at: i64,
 }
 

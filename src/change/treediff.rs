@@ -47,6 +47,7 @@ pub enum DiffError {
 /// compared with `[None]`. The old side of a change is that of the first old tree that has one.
 pub fn diff_trees(trees: &impl Trees, olds: &[Option<Oid>], new: Option<Oid>) -> Result<Vec<Change>, DiffError> {
     let mut changes = Vec::new();
+    let mut opened = 0;
     let mut open = vec![Directory { path: Vec::new(), depth: 0, olds: olds.to_vec(), new }];
     while let Some(directory) = open.pop() {
         if directory.olds.contains(&directory.new) {
@@ -56,7 +57,9 @@ pub fn diff_trees(trees: &impl Trees, olds: &[Option<Oid>], new: Option<Oid>) ->
             return Err(DiffError::TooDeep { directory: RepoPath::new(directory.path) });
         }
         directory.compare(trees, &mut changes, &mut open)?;
-        if changes.len() > MAX_CHANGES {
+        // Directories can differ from every old one while no file in them does.
+        opened += 1;
+        if changes.len() + opened > MAX_CHANGES {
             return Err(DiffError::TooMany { directory: RepoPath::new(directory.path) });
         }
     }
@@ -319,6 +322,28 @@ mod tests {
             id = store.put(write_tree(&level));
         }
         assert!(matches!(diff_trees(&store, &[None], Some(id)), Err(DiffError::TooMany { .. })));
+    }
+
+    #[test]
+    fn a_small_merge_that_opens_billions_of_directories_is_refused() {
+        let store = Store::default();
+        let names: Vec<String> = (0..10).map(|digit| digit.to_string()).collect();
+        // Each leaf of the merge equals one of its parents, and no directory does.
+        let build = |x: u8, y: u8| {
+            let (x, y) = ([x; 32], [y; 32]);
+            let leaf = |name: &'static [u8], id| TreeEntry { name, mode: Some(Mode::Regular), id };
+            let mut id = store.put(write_tree(&[leaf(b"x", &x), leaf(b"y", &y)]));
+            for _ in 0..9 {
+                let level: Vec<_> = names
+                    .iter()
+                    .map(|name| TreeEntry { name: name.as_bytes(), mode: None, id: id.as_bytes() })
+                    .collect();
+                id = store.put(write_tree(&level));
+            }
+            Some(id)
+        };
+        let (merge, parents) = (build(1, 2), [build(1, 3), build(4, 2)]);
+        assert!(matches!(diff_trees(&store, &parents, merge), Err(DiffError::TooMany { .. })));
     }
 
     #[test]

@@ -43,6 +43,17 @@ enum ContractCommand {
     Clear(ClearArgs),
 }
 
+impl ContractArgs {
+    pub(super) const fn wants_json(&self) -> bool {
+        match &self.command {
+            ContractCommand::Check(args) => args.json,
+            ContractCommand::Show(args) => args.json,
+            ContractCommand::Explain(args) => args.json,
+            _ => false,
+        }
+    }
+}
+
 /// Write a complete contract from a task, paths and tests
 ///
 /// Everything that is not asked for gets the least privilege. At a terminal, what is missing is asked for.

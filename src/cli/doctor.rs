@@ -18,7 +18,7 @@ use crate::flows::doctor::State;
 pub(super) struct DoctorArgs {
     /// Print one JSON document
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn doctor(app: &App, args: &DoctorArgs) -> Result<Exit, Failure> {

@@ -10,6 +10,8 @@ use serde_json::json;
 use crate::base::RepoPath;
 use crate::base::visible;
 use crate::change::Mode;
+use crate::cli::Exit;
+use crate::flows::Failure;
 use crate::gate::Report;
 use crate::gate::Violation;
 
@@ -33,6 +35,11 @@ fn escape_invisible(json: &str) -> String {
         }
     }
     text
+}
+
+/// Returns the document of a failure, for scripts that asked for JSON.
+pub(super) fn failure(failure: &Failure) -> Value {
+    json!({"error": {"kind": Exit::from(failure.kind).name(), "message": failure.message, "hints": failure.hints}})
 }
 
 /// Returns the document of a report.

@@ -29,6 +29,17 @@ impl Exit {
         }
     }
 
+    /// Returns the word for it in documents.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Exit::Success => "success",
+            Exit::Other => "error",
+            Exit::GateFailed => "gate_failed",
+            Exit::ApprovalRequired => "approval_required",
+            Exit::Usage => "usage",
+        }
+    }
+
     const fn meaning(self) -> &'static str {
         match self {
             Exit::Success => "success; the gate passed or warned",

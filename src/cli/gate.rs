@@ -78,6 +78,10 @@ enum Format {
 }
 
 impl GateArgs {
+    pub(super) const fn wants_json(&self) -> bool {
+        self.json || matches!(self.format, Format::Json)
+    }
+
     fn into_request(self) -> Request {
         let subject = match self.subject {
             SubjectArgs { range: Some(range), .. } => Subject::Range(range),
@@ -95,7 +99,7 @@ impl GateArgs {
 }
 
 pub(super) fn gate(app: &App, args: GateArgs) -> Result<Exit, Failure> {
-    let format = if args.json { Format::Json } else { args.format };
+    let format = if args.wants_json() { Format::Json } else { args.format };
     let report = gate::run(&app.flows, &args.into_request())?;
     match format {
         Format::Text => render::report(&report, app.quiet),

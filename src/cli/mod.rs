@@ -120,6 +120,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     };
     start_tracing(&environment, cli.verbose);
     let app = App { flows: Flows { environment }, quiet: cli.quiet };
+    let wants_json = cli.command.wants_json();
     let done = match cli.command {
         Command::Init(args) => init::init(&app, &args),
         Command::Status(args) => status::status(&app, &args),
@@ -129,7 +130,25 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Gate(args) => gate::gate(&app, args),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     };
-    done.unwrap_or_else(|failure| render::failure(&failure))
+    done.unwrap_or_else(|failure| {
+        if wants_json {
+            document::print(&document::failure(&failure));
+        }
+        render::failure(&failure)
+    })
+}
+
+impl Command {
+    /// Tells whether a script reads the result as JSON, and then also a failure.
+    const fn wants_json(&self) -> bool {
+        match self {
+            Command::Status(args) => args.json,
+            Command::Doctor(args) => args.json,
+            Command::Contract(args) => args.wants_json(),
+            Command::Gate(args) => args.wants_json(),
+            Command::Init(_) | Command::Demo(_) | Command::Generate(_) => false,
+        }
+    }
 }
 
 /// Starts tracing to stderr when somebody asked for it.

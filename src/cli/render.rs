@@ -18,6 +18,9 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 
+/// A refusal shows this many paths, then a count.
+const SHOWN_PATHS: usize = 10;
+
 /// A refusal shows this many hints; more of the same help nobody.
 const SHOWN_HINTS: usize = 3;
 
@@ -40,7 +43,10 @@ pub(super) fn failure(failure: &Failure) -> Exit {
     note(format!("{RED}error:{RED:#} {}", visible(&failure.message)));
     problems(&failure.problems);
     if let Some(report) = &failure.report {
-        report.violations.iter().for_each(|violation| note(format!("  {}", line(violation))));
+        report.violations.iter().take(SHOWN_PATHS).for_each(|violation| note(format!("  {}", line(violation))));
+        if report.violations.len() > SHOWN_PATHS {
+            note(format!("  … and {} more", report.violations.len() - SHOWN_PATHS));
+        }
     }
     failure.hints.iter().for_each(|text| hint(text));
     Exit::from(failure.kind)

@@ -22,7 +22,7 @@ const SHOWN: usize = 5;
 pub(super) struct StatusArgs {
     /// Print one JSON document
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn status(app: &App, args: &StatusArgs) -> Result<Exit, Failure> {

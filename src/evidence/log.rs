@@ -26,6 +26,9 @@ use crate::system::FileError;
 /// What happens in hooks and to contracts belongs to no run of its own.
 const HOOKS_RUN: &str = "hooks";
 
+/// A longer log is not read in one piece.
+const MAX_LOG_BYTES: u64 = 1 << 30;
+
 /// Lines are far shorter; a longer tail is read in full.
 const TAIL_BYTES: u64 = 64 << 10;
 
@@ -99,21 +102,20 @@ impl EventLog {
 
     /// Checks the whole log; `None` when there is none.
     pub fn check(&self) -> Result<Option<ChainState>, EvidenceError> {
-        match std::fs::read(&self.path) {
-            Ok(bytes) => Ok(Some(check_chain(&bytes, HOOKS_RUN))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.failed("read")(error)),
-        }
+        Ok(self.read()?.map(|bytes| check_chain(&bytes, HOOKS_RUN)))
     }
 
     /// Returns the events that can be read, oldest first.
     pub fn events(&self) -> Result<Vec<Value>, EvidenceError> {
-        match std::fs::read(&self.path) {
-            Ok(bytes) => {
-                Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(self.failed("read")(error)),
+        let bytes = self.read()?.unwrap_or_default();
+        Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    }
+
+    fn read(&self) -> Result<Option<Vec<u8>>, EvidenceError> {
+        match system::read_limited(&self.path, MAX_LOG_BYTES) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -154,14 +154,24 @@ pub(super) fn apply(
             "worktree": worktree_name(repository),
         }),
     })?;
-    let contract_path = match &change.ref_pattern {
+    let applied = match &change.ref_pattern {
         Some(pattern) => {
-            desk.bind(bytes, Binding { pattern: pattern.clone(), pin: pin.clone() })?;
-            repository.git_dir.join("oracle/bindings.json")
+            let bound = desk.bind(bytes, Binding { pattern: pattern.clone(), pin: pin.clone() });
+            bound.map(|()| repository.git_dir.join("oracle/bindings.json"))
         }
-        None => {
-            desk.activate(bytes, &pin)?;
-            desk.contract_path()
+        None => desk.activate(bytes, &pin).map(|()| desk.contract_path()),
+    };
+    let contract_path = match applied {
+        Ok(path) => path,
+        Err(error) => {
+            // The log must not claim what did not happen.
+            log.append(&Event {
+                level: Level::Warn,
+                event_type: "CONTRACT_ACTIVATION_FAILED",
+                task_id: Some(&pin.task_id),
+                payload: json!({"sha256": pin.sha256, "ref": change.ref_pattern, "worktree": worktree_name(repository)}),
+            })?;
+            return Err(error.into());
         }
     };
     Ok(Activated { pin, contract, warnings, contract_path, ref_pattern: change.ref_pattern.clone() })
@@ -179,7 +189,11 @@ pub(super) fn removed_task(repository: &Repository, log: &EventLog) -> Result<Op
         .events()?
         .into_iter()
         .rfind(|event| event["payload"]["worktree"] == here.as_str() && event["payload"]["ref"].is_null());
-    let Some(last) = last.filter(|event| event["event_type"] != "CONTRACT_CLEARED") else { return Ok(None) };
+    let Some(last) =
+        last.filter(|event| event["event_type"] == "CONTRACT_ACTIVATED" || event["event_type"] == "CONTRACT_AMENDED")
+    else {
+        return Ok(None);
+    };
     // A worktree that was made anew at the same place has never had that contract.
     let sha256 = serde_json::from_value::<Sha256Hex>(last["payload"]["sha256"].clone());
     let was_here = match sha256 {

@@ -36,13 +36,17 @@ impl Stage {
         let failed = |error: std::io::Error| Failure::new(Kind::Other, format!("failed to find this program: {error}"));
         let program = std::env::current_exe().map_err(failed)?;
         let root = std::env::temp_dir().join(format!("git-oracle-demo-{}", std::process::id()));
-        system::create_private_dir(&root)?;
+        system::create_new_private_dir(&root)?;
         let stage = Stage { root, program };
         stage.write("src/greeting.txt", "Hello\n")?;
         stage.write("docs/manual.txt", "How to greet\n")?;
-        stage.run("git", &["init", "-q", "-b", "main"])?;
-        stage.run("git", &["add", "-A"])?;
-        stage.run("git", &["commit", "-q", "-m", "Begin"])?;
+        for args in [&["init", "-q", "-b", "main"] as &[&str], &["add", "-A"], &["commit", "-q", "-m", "Begin"]] {
+            let (code, output) = stage.run("git", args)?;
+            if code != 0 {
+                let message = format!("failed to build the scratch repository, git {}: {}", args[0], output.trim());
+                return Err(Failure::new(Kind::Other, message).hinted("git oracle doctor"));
+            }
+        }
         Ok(stage)
     }
 

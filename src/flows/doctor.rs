@@ -14,7 +14,7 @@ use crate::git::Git;
 use crate::git::Repository;
 use crate::policy::Widen;
 
-/// The oldest git that the gate was made for: it introduced `--path-format` and `--end-of-options`.
+/// The oldest git that the gate was made for: it introduced `rev-parse --path-format`.
 const OLDEST_GIT: (u32, u32) = (2, 31);
 
 /// One thing that was looked at.
@@ -128,7 +128,7 @@ fn history(repository: &Repository) -> Check {
         Ok(true) => Check::note(
             "history",
             "shallow or partial: a commit or file that is missing blocks",
-            "git fetch --unshallow; git fetch --refetch --filter=blob:none does not bring contents",
+            "git fetch --unshallow brings the history, git fetch --refetch --no-filter the contents",
         ),
         Err(error) => Check::of_failure("history", error.into()),
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::base::RepoPath;
 use crate::contract::Contract;
+use crate::contract::Filesystem;
 use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
@@ -37,6 +38,12 @@ pub fn run(flows: &Flows, paths: &[OsString]) -> Result<Vec<Explained>, Failure>
 fn explain(path: RepoPath, contract: &Contract, protected: &Protected) -> Explained {
     let refuse =
         |reason: String, hint: String| Explained { path: path.clone(), allowed: false, reason, hint: Some(hint) };
+    if contract.file.tool_permissions.filesystem == Filesystem::ReadOnly {
+        return refuse(
+            "the contract allows reading only".to_owned(),
+            "Activate a contract with workspace-write.".to_owned(),
+        );
+    }
     match protected.always(&path) {
         Some(Protection::Configured(glob)) => {
             return refuse(
@@ -51,14 +58,17 @@ fn explain(path: RepoPath, contract: &Contract, protected: &Protected) -> Explai
     }
     let mut covering = contract.scope.covering(&path);
     let Some(entry) = covering.next() else {
-        return refuse("not under any allowed path".to_owned(), format!("git oracle contract amend --allow {path}"));
+        return refuse(
+            "not under any allowed path".to_owned(),
+            format!("git oracle contract amend --allow {}", path.typed()),
+        );
     };
     let protection = protected.unless_named(&path);
     let is_named = |entry: &str| protected.unless_named(&RepoPath::from(entry.trim_end_matches('/'))) == protection;
     match &protection {
         Some(protection) if !contract.scope.covering(&path).any(is_named) => {
             let reason = format!("under {entry}, but it is {}, which the contract has to name", protection.name());
-            refuse(reason, format!("git oracle contract amend --allow {path}"))
+            refuse(reason, format!("git oracle contract amend --allow {}", path.typed()))
         }
         _ => Explained { path: path.clone(), allowed: true, reason: format!("under {entry}"), hint: None },
     }
@@ -66,7 +76,10 @@ fn explain(path: RepoPath, contract: &Contract, protected: &Protected) -> Explai
 
 /// Returns the path from the top of the tree for one that was typed in the current directory.
 fn repository_path(flows: &Flows, repository: &Repository, typed: &Path) -> Result<RepoPath, Failure> {
-    let outside = || Failure::new(Kind::Other, format!("the path is outside the repository: {}", typed.display()));
+    let outside = || {
+        Failure::new(Kind::Other, format!("the path is outside the repository, or all of it: {}", typed.display()))
+            .hinted("Name a file or directory in the working tree.")
+    };
     let mut absolute = Vec::new();
     let start = match repository.work_tree {
         Some(_) => flows.environment.current_dir.join(typed),

@@ -87,6 +87,8 @@ impl From<GitError> for Failure {
             GitError::NoWorkTree { .. } => {
                 failure.hinted("In a bare repository, judge commits: git oracle gate --range A..B")
             }
+            GitError::OutsideWorkTree { .. } => failure.hinted("Run this in the working tree."),
+            GitError::Locked { .. } => failure.hinted("Try again when the other git-oracle has ended."),
             GitError::UnknownRevision { .. } => failure
                 .hinted("In CI, fetch the whole history (fetch-depth: 0) so that both ends of the range are there."),
             GitError::AmbiguousRevision { .. } => {

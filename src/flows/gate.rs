@@ -210,6 +210,14 @@ fn read_patch(repository: &Repository, path: &Path, look: &Look<'_>) -> Result<R
         Ok(patch) => patch,
         Err(error) => return Ok(Err(refused(format!("failed to {error}")))),
     };
-    let changes = patch::to_changes(&patch, &|path| repository.head_entry(path).ok().flatten());
+    let paths: Vec<RepoPath> = patch
+        .files
+        .iter()
+        .flat_map(|file| [&file.old_path, &file.new_path])
+        .flatten()
+        .map(|path| RepoPath::new(path.clone()))
+        .collect();
+    let present = repository.head_entries(paths.iter())?;
+    let changes = patch::to_changes(&patch, &|path| present.get(path).copied());
     Ok(Ok(repository.patch(changes.set, changes.contents, look)?))
 }

@@ -51,7 +51,11 @@ pub fn run(flows: &Flows, request: &Request, ask: Ask<'_>) -> Result<Written, Fa
         None => {
             let desk = Desk::of(&repository);
             desk.prepare()?;
-            let directory = desk.oracle_dir().unwrap_or_else(|| repository.git_dir.join("oracle")).join("contracts");
+            let directory = match desk.oracle_dir() {
+                Some(directory) => directory.join("contracts"),
+                // Not among the contracts that were active.
+                None => repository.git_dir.join("oracle").join("drafts"),
+            };
             system::ensure_real_dir(&directory)?;
             directory.join(format!("{}.json", file.task_id))
         }

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use crate::base::RepoPath;
-use crate::base::visible;
 use crate::change::Change;
 use crate::change::ChangeSet;
 use crate::change::Fault;
@@ -63,7 +62,7 @@ fn of_fault(fault: &Fault) -> Violation {
     let (rule, hint) = match fault.kind {
         FaultKind::Unreadable => (
             Rule::Unreadable,
-            "Fetch what is missing (`git fetch --unshallow`, `git fetch --refetch`), or mend what cannot be read.",
+            "Fetch what is missing (`git fetch --unshallow`, `git fetch --refetch --no-filter`), or mend what cannot be read.",
         ),
         FaultKind::Malformed => {
             (Rule::UnsafePath, "Make the commit again with git itself; `git fsck` shows what is wrong.")
@@ -80,7 +79,7 @@ fn of_fault(fault: &Fault) -> Violation {
 
 /// Returns the next command to type.
 fn hint(rule: Rule, change: &Change, step: StepKind) -> String {
-    let path = typed(&change.path);
+    let path = change.path.typed();
     match (rule, step) {
         (Rule::BidiControl, _) => "Write the characters as escapes, or remove them.".to_owned(),
         (Rule::Unreadable, _) => "Fetch the missing objects, then judge again.".to_owned(),
@@ -98,10 +97,4 @@ fn hint(rule: Rule, change: &Change, step: StepKind) -> String {
         }
         (_, StepKind::Patch) => "Leave this file out of the patch.".to_owned(),
     }
-}
-
-/// Returns a path as it can be typed into a shell; a name that cannot be typed is left to the person.
-fn typed(path: &RepoPath) -> String {
-    let text = path.to_str().filter(|text| visible(text) == *text && !text.contains('\n'));
-    text.and_then(|text| shlex::try_quote(text).ok()).map_or_else(|| "PATH".to_owned(), |quoted| quoted.into_owned())
 }

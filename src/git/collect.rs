@@ -46,6 +46,7 @@ use crate::git::state::StepTrees;
 use crate::git::state::TreeFiles;
 use crate::git::worktree::Differing;
 use crate::git::worktree::Walker;
+use crate::git::worktree::read_ignore_files;
 
 /// Fewer commits than this are not worth a second thread.
 const MIN_COMMITS_PER_THREAD: usize = 64;
@@ -112,8 +113,14 @@ impl Repository {
         push_step(&mut set, StepKind::Worktree, &trees, &step_trees[0]);
         let staged = set.steps.pop().map(|step| step.changes).unwrap_or_default();
 
-        let walker =
-            Walker { root, entries: &entries, index_written_at: index.written_at(), rules: self.disk_rules()?, look };
+        let walker = Walker {
+            root,
+            entries: &entries,
+            index_written_at: index.written_at(),
+            rules: self.disk_rules()?,
+            look,
+            ignore_files: read_ignore_files(&entries, &self.objects),
+        };
         let mut walked = walker.walk();
         walker.digest_untracked(&staged, &mut walked);
         set.faults.append(&mut walked.faults);
@@ -302,12 +309,20 @@ impl Repository {
         Ok(())
     }
 
-    /// Returns the file at `path` in HEAD.
-    pub fn head_entry(&self, path: &RepoPath) -> Result<Option<Entry>, GitError> {
-        let Some(head) = self.head()? else { return Ok(None) };
-        let found = entry_at(&self.objects, self.tree_of(&head)?, path);
-        let found = found.map_err(|reason| GitError::Unreadable { what: path.to_string(), reason })?;
-        Ok(found.map(|found| Entry::object(found.mode, found.id)))
+    /// Returns the files at these paths in HEAD.
+    pub fn head_entries<'p>(
+        &self,
+        paths: impl Iterator<Item = &'p RepoPath>,
+    ) -> Result<HashMap<RepoPath, Entry>, GitError> {
+        let Some(head) = self.head()? else { return Ok(HashMap::new()) };
+        let tree_id = self.tree_of(&head)?;
+        let mut entries = HashMap::new();
+        for path in paths {
+            let found = entry_at(&self.objects, tree_id, path)
+                .map_err(|reason| GitError::Unreadable { what: path.to_string(), reason })?;
+            entries.extend(found.map(|found| (path.clone(), Entry::object(found.mode, found.id))));
+        }
+        Ok(entries)
     }
 
     /// Tells whether `ancestor` is `descendant` or one of its ancestors.

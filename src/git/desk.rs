@@ -110,7 +110,7 @@ impl<'a> Desk<'a> {
         let file = options.map_err(|error| failed(error.to_string()))?;
         match system::lock(&file) {
             Ok(true) => Ok(Lock { _file: file }),
-            Ok(false) => Err(failed("another git-oracle is at work here".to_owned())),
+            Ok(false) => Err(GitError::Locked { git_dir: self.repository.git_dir.clone() }),
             Err(error) => Err(failed(error.to_string())),
         }
     }

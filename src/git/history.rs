@@ -106,7 +106,9 @@ impl<'a> History<'a> {
     }
 
     pub fn is_ancestor(&mut self, ancestor: Oid, descendant: Oid) -> bool {
-        self.common_ancestors(ancestor, descendant) == [ancestor]
+        // Everything that the descendant reaches before it is certain is marked, whatever the clocks say.
+        let (_, walk) = self.paint(ancestor, descendant);
+        ancestor == descendant || walk.marks.get(&ancestor).is_some_and(|marks| marks & RIGHT != 0)
     }
 
     /// Returns common ancestors that are not known to be ancestors of another common one.
@@ -114,6 +116,15 @@ impl<'a> History<'a> {
         if a == b {
             return vec![a];
         }
+        let (mut found, walk) = self.paint(a, b);
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|id| walk.marks[id] & KNOWN == 0);
+        found
+    }
+
+    /// Walks from both commits and marks what each reaches, until only common ancestors of common ones are left.
+    fn paint(&mut self, a: Oid, b: Oid) -> (Vec<Oid>, Walk) {
         let mut walk = Walk::default();
         self.mark(&mut walk, a, LEFT);
         self.mark(&mut walk, b, RIGHT);
@@ -133,10 +144,7 @@ impl<'a> History<'a> {
                 }
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        found.retain(|id| walk.marks[id] & KNOWN == 0);
-        found
+        (found, walk)
     }
 }
 

@@ -119,7 +119,7 @@ impl Index {
         let mut last: &[u8] = b"";
         for (position, entry) in self.entries().enumerate() {
             let entry = entry?;
-            if position > 0 && entry.path <= last && !entry.unmerged {
+            if position > 0 && (entry.path < last || entry.path == last && !entry.unmerged) {
                 let message = "the index has entries that are repeated or out of order".to_owned();
                 return Err(Fault {
                     kind: FaultKind::Malformed,

@@ -71,6 +71,11 @@ impl Repository {
                 });
             }
         };
+        // Inside the git directory of a repository that has a working tree, git does not say where that is. Taking the
+        // repository for a bare one would judge less than is there.
+        if *bare == b"false" && work_tree.is_none() {
+            return Err(GitError::OutsideWorkTree { git_dir: path(git_dir) });
+        }
         if !matches!(*bare, b"true" | b"false") || work_tree.is_some() && *bare == b"true" {
             return Err(GitError::NotARepository { reason: "git gave an unexpected answer about this place".into() });
         }
@@ -125,7 +130,10 @@ impl Repository {
 
     /// Returns the commit that HEAD names; `None` before the first commit.
     pub fn head(&self) -> Result<Option<Oid>, GitError> {
-        match self.resolve("HEAD") {
+        // Asked by itself: HEAD means HEAD, even where a branch has that name.
+        let finished = self.git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"])?;
+        let id = Oid::from_hex(String::from_utf8_lossy(&finished.stdout).trim_end());
+        match id.ok_or_else(|| GitError::UnknownRevision { name: "HEAD".to_owned() }) {
             Ok(id) => Ok(Some(id)),
             // Only an unborn branch has a symbolic HEAD whose target does not exist.
             Err(error) => match self.git.run(&["symbolic-ref", "--quiet", "HEAD"])? {

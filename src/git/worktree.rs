@@ -4,6 +4,7 @@
 //! skip-worktree) are not obeyed; a file that is meant to be absent is no deletion. Nothing is executed: no filter, no
 //! monitor, no hook of the repository.
 
+use std::collections::HashMap;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -21,6 +22,7 @@ use crate::change::Change;
 use crate::change::Entry;
 use crate::change::Fault;
 use crate::change::FaultKind;
+use crate::change::Kind;
 use crate::change::Mode;
 use crate::git::Git;
 use crate::git::Look;
@@ -31,7 +33,7 @@ use crate::git::ignore::Ignores;
 use crate::git::index::Tracked;
 use crate::git::inspect::Place;
 use crate::git::inspect::Unstored;
-use crate::system;
+use crate::git::objects::Objects;
 
 /// An ignore file larger than this hides nothing.
 const MAX_IGNORE_BYTES: u64 = 1 << 20;
@@ -65,6 +67,23 @@ pub struct Walker<'a> {
     pub index_written_at: (i64, u32),
     pub rules: Rules,
     pub look: &'a Look<'a>,
+    /// The contents of tracked ignore files, by their place among the entries.
+    pub ignore_files: HashMap<usize, Vec<u8>>,
+}
+
+/// Reads the ignore files that the index tracks, as they were staged: an edit on disk must not hide what it was made to
+/// hide, and a link is not followed.
+pub fn read_ignore_files(entries: &[Tracked<'_>], objects: &Objects) -> HashMap<usize, Vec<u8>> {
+    let is_ignore_file =
+        |path: &[u8]| path.strip_suffix(b".gitignore").is_some_and(|rest| rest.is_empty() || rest.ends_with(b"/"));
+    let found = entries.iter().enumerate().filter(|(_, entry)| is_ignore_file(entry.path));
+    found
+        .filter_map(|(position, entry)| {
+            let id = entry.entry().filter(|entry| entry.mode.kind() == Kind::File)?.id?;
+            let size = objects.size(&id)?;
+            Some((position, objects.blob(&id).ok().filter(|_| size <= MAX_IGNORE_BYTES)?))
+        })
+        .collect()
 }
 
 /// A directory that is still to be read.
@@ -92,6 +111,26 @@ struct QueueState {
     working: usize,
 }
 
+impl Walked {
+    /// Returns what a worker that did not come back leaves: the certainty that something was not looked at.
+    fn lost() -> Self {
+        let message = "a part of the working tree could not be looked at".to_owned();
+        Walked { differing: Vec::new(), faults: vec![fault(FaultKind::Unreadable, b"", message)] }
+    }
+}
+
+/// Says that a worker has finished a directory, however it did.
+struct Done<'a> {
+    queue: &'a Queue,
+}
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.queue.state.lock().unwrap_or_else(PoisonError::into_inner).working -= 1;
+        self.queue.changed.notify_all();
+    }
+}
+
 impl Walker<'_> {
     /// Walks the whole tree on all processors.
     pub fn walk(&self) -> Walked {
@@ -101,7 +140,8 @@ impl Walker<'_> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
         let parts: Vec<Walked> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work(&queue))).collect();
-            workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+            let joined = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Walked::lost()));
+            joined.collect()
         });
         let mut walked = Walked::default();
         for part in parts {
@@ -120,11 +160,11 @@ impl Walker<'_> {
             if let Some(job) = state.waiting.pop() {
                 state.working += 1;
                 drop(state);
+                let done = Done { queue };
                 let found = self.read_directory(&job, &mut walked);
+                queue.state.lock().unwrap_or_else(PoisonError::into_inner).waiting.extend(found);
+                drop(done);
                 state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);
-                state.working -= 1;
-                state.waiting.extend(found);
-                queue.changed.notify_all();
             } else if state.working == 0 {
                 return walked;
             } else {
@@ -162,9 +202,8 @@ impl Walker<'_> {
             }
         }
         let ignores = match find(&mut children, b".gitignore") {
-            Some(Slot { child: Child::File(_), .. }) => {
-                let content = system::read_limited(&location.join(".gitignore"), MAX_IGNORE_BYTES).unwrap_or_default();
-                job.ignores.with(&content, &job.directory)
+            Some(Slot { child: Child::File(position), .. }) if self.ignore_files.contains_key(position) => {
+                job.ignores.with(&self.ignore_files[position], &job.directory)
             }
             _ => job.ignores.clone(),
         };

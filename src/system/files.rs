@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Files that appear whole or not at all, and directories that are ours.
 
 use std::fs;
 use std::fs::File;
@@ -64,11 +64,19 @@ pub fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 
 /// Creates `path` with the permissions that the umask leaves, unless something is there already.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let temporary = directory.join(temporary_name(path));
     let write = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(path)?;
-        file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| drop(fs::remove_file(path)))
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        // A second name, unlike a new name, never takes the place of what is there.
+        fs::hard_link(&temporary, path)?;
+        File::open(directory)?.sync_all()
     };
-    write().map_err(io_error("create", path))
+    let written = write();
+    let _ = fs::remove_file(&temporary);
+    written.map_err(io_error("create", path))
 }
 
 /// Adds bytes to the end of a file that somebody else reads, such as a step summary.
@@ -118,6 +126,11 @@ pub fn remove_file(path: &Path) -> Result<(), FileError> {
 pub fn create_private_dir(path: &Path) -> Result<(), FileError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io_error("create", path))?;
     refuse_link(path)
+}
+
+/// Creates a directory that only its owner may enter; something that is there already is an error.
+pub fn create_new_private_dir(path: &Path) -> Result<(), FileError> {
+    fs::DirBuilder::new().mode(0o700).create(path).map_err(io_error("create", path))
 }
 
 /// Creates a directory with the permissions that the umask leaves; a symlink in its place is refused, because a cloned

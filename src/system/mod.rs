@@ -12,6 +12,7 @@ pub use clock::now;
 pub use environment::Environment;
 pub use files::FileError;
 pub use files::append;
+pub use files::create_new_private_dir;
 pub use files::create_private_dir;
 pub use files::ensure_real_dir;
 pub use files::read_limited;

@@ -382,3 +382,81 @@ fn a_submodule_that_vanishes_is_a_deletion() {
     std::fs::remove_dir_all(env.repo().join("src/sub")).unwrap();
     assert_eq!(env.judge(&["--worktree"]).1, ["src/sub submodule"]);
 }
+
+#[test]
+fn inside_the_git_directory_nothing_is_taken_for_a_bare_repository() {
+    let env = TestEnv::under_contract(&["src/"]);
+    let file = env.contract_file("again.json", &contract(&["src/"]));
+    for args in [
+        &["contract", "activate", &file] as &[&str],
+        &["contract", "clear"],
+        &["gate", "--range", "HEAD..HEAD"],
+        &["status"],
+    ] {
+        let ran = env.oracle_in(&env.repo().join(".git"), args);
+        assert_eq!(ran.code, 1, "{args:?}: {}", ran.shown());
+        assert!(ran.stderr.contains("Run this in the working tree"), "{}", ran.shown());
+    }
+}
+
+#[test]
+fn ids_of_the_other_hash_are_no_commits() {
+    let env = TestEnv::under_contract(&["src/"]);
+    env.expect(1, &["gate", "--range", &format!("{}..HEAD", "a".repeat(64))]);
+    env.write(".git/MERGE_HEAD", &format!("{}\n", "b".repeat(64)));
+    env.expect(1, &["gate", "--staged"]);
+}
+
+#[test]
+fn a_branch_named_head_is_not_head() {
+    let env = TestEnv::under_contract(&["src/"]);
+    env.git(&["update-ref", "refs/heads/HEAD", "HEAD"]);
+    assert_eq!(env.judge(&["--staged"]), (0, vec![]));
+    env.expect(0, &["status"]);
+}
+
+#[test]
+fn clocks_that_went_wrong_do_not_hide_an_ancestor() {
+    let env = TestEnv::new();
+    let commit = |date: &str, parents: &[&str]| {
+        let tree = env.git(&["rev-parse", "HEAD^{tree}"]);
+        let mut args = vec!["commit-tree", &tree, "-m", date];
+        parents.iter().for_each(|parent| args.extend(["-p", parent]));
+        let stamp = format!("{date} +0000");
+        env.run_in(&env.repo(), "git", &args, &[("GIT_COMMITTER_DATE", &stamp)]).stdout.trim().to_owned()
+    };
+    let root = commit("100000000", &[]);
+    let p = commit("2000000000", &[&root]);
+    let q = commit("1000000000", &[&p]);
+    let a = commit("1001000000", &[&q]);
+    let x = commit("500000000", &[&a]);
+    let y = commit("2050000000", &[&p]);
+    let head = commit("2060000000", &[&x, &y]);
+    env.git(&["reset", "-q", "--hard", &head]);
+    let mut wanted = contract(&["src/"]);
+    wanted["rollback"]["baseline_ref"] = serde_json::json!(a);
+    env.expect(0, &["contract", "activate", &env.contract_file("at.json", &wanted)]);
+}
+
+#[test]
+fn an_ignore_file_that_is_edited_or_linked_hides_nothing() {
+    let env = TestEnv::new();
+    env.write("src/.gitignore", "*.log\n");
+    std::os::unix::fs::symlink("../src/.gitignore", env.repo().join("docs/.gitignore")).unwrap();
+    env.commit_all("Ignore");
+    env.activate(&["src/"]);
+    env.write("src/a.log", "ignored\n");
+    env.write("src/.gitignore", "*\n");
+    env.write("src/.env", "KEY=1\n");
+    env.write("docs/b.log", "seen\n");
+    let found = env.judge(&["--worktree"]).1;
+    assert_eq!(found, ["docs/b.log out_of_scope", "src/.env protected_path"]);
+}
+
+#[test]
+fn a_failure_is_a_document_for_those_who_asked_for_one() {
+    let env = TestEnv::new();
+    let ran = env.expect(1, &["gate", "--range", "nowhere..HEAD", "--json"]);
+    assert_eq!(ran.json()["error"]["kind"], "error");
+    assert!(ran.stderr.contains("nowhere"), "{}", ran.shown());
+}
