@@ -1,0 +1,206 @@
+//! Change sets out of commits: every commit of a range, and what they change in all.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+
+use crate::base::Oid;
+use crate::base::RepoPath;
+use crate::change::ChangeSet;
+use crate::change::Entry;
+use crate::change::Fault;
+use crate::change::FaultKind;
+use crate::change::Step;
+use crate::change::StepKind;
+use crate::change::diff_trees;
+use crate::git::GitError;
+use crate::git::Look;
+use crate::git::Repository;
+use crate::git::collect::note_failure;
+use crate::git::collect::push_step;
+use crate::git::history::History;
+use crate::git::history::Missing;
+use crate::git::inspect::Contents;
+use crate::git::inspect::inspect;
+use crate::git::objects::Objects;
+use crate::git::origin::entry_at;
+use crate::git::origin::find_sources;
+use crate::git::state::CachedTrees;
+use crate::git::state::State;
+use crate::git::state::StepTrees;
+use crate::git::state::TreeFiles;
+
+/// Fewer commits than this are not worth a second thread.
+const MIN_COMMITS_PER_THREAD: usize = 64;
+
+impl Repository {
+    /// Returns every commit from `from` to `to`, and the net change.
+    pub fn range(&self, from: Oid, to: Oid, look: &Look<'_>) -> Result<ChangeSet, GitError> {
+        let mut history = History::new(&self.objects);
+        let commits = match history.range(to, &[from]) {
+            Ok(commits) => commits,
+            Err(missing) => return Ok(incomplete(missing)),
+        };
+        // An ancestor is compared as it is: that alone shows a merge which undoes upstream's work.
+        let bases = history.merge_bases(from, to);
+        let mut set = self.commits(&mut history, commits, to, &bases, look)?;
+        if bases.len() > 1 {
+            self.add_undone(&mut set, &mut history, from, to, &bases);
+        }
+        Ok(set)
+    }
+
+    /// Adds what a range undoes where two histories fork more than once: a path that equals one fork point may still
+    /// take back what another one brought.
+    fn add_undone(&self, set: &mut ChangeSet, history: &mut History<'_>, from: Oid, to: Oid, bases: &[Oid]) {
+        let compared = (|| {
+            let bases = bases.iter().map(|id| Ok(history.commit(*id)?.tree_id)).collect::<Result<Vec<Oid>, Missing>>();
+            let (from, to) = (
+                history.commit(from).map_err(|(_, reason)| reason)?.tree_id,
+                history.commit(to).map_err(|(_, reason)| reason)?.tree_id,
+            );
+            let bases = bases.map_err(|(_, reason)| reason)?;
+            let mut undone = diff_trees(&self.objects, &[Some(from)], Some(to)).map_err(|error| error.to_string())?;
+            let mut failure = None;
+            undone.retain(|change| {
+                bases.iter().any(|base| match entry_at(&self.objects, *base, &change.path) {
+                    Ok(found) => found.map(|found| Entry::object(found.mode, found.id)) == change.old,
+                    Err(reason) => {
+                        failure = Some(reason);
+                        false
+                    }
+                })
+            });
+            failure.map_or(Ok(undone), Err)
+        })();
+        match compared {
+            Ok(changes) => set.steps.push(Step { kind: StepKind::Net, changes }),
+            Err(message) => {
+                set.faults.push(Fault { kind: FaultKind::Unreadable, path: RepoPath::new(""), commit: None, message });
+            }
+        }
+    }
+
+    /// Returns every commit reachable from `tip` and not from `known`, and what they change in all.
+    pub fn since(&self, tip: Oid, known: &[Oid], look: &Look<'_>) -> Result<ChangeSet, GitError> {
+        let mut history = History::new(&self.objects);
+        let commits = match history.range(tip, known) {
+            Ok(commits) => commits,
+            Err(missing) => return Ok(incomplete(missing)),
+        };
+        let boundary = boundary(&mut history, &commits);
+        self.commits(&mut history, commits, tip, &boundary, look)
+    }
+
+    fn commits(
+        &self,
+        history: &mut History<'_>,
+        commits: Vec<Oid>,
+        tip: Oid,
+        net_bases: &[Oid],
+        look: &Look<'_>,
+    ) -> Result<ChangeSet, GitError> {
+        if commits.is_empty() {
+            return Ok(ChangeSet::default());
+        }
+        let planned = (|| {
+            let mut planned = Vec::with_capacity(commits.len() + 1);
+            for id in &commits {
+                let commit = history.commit(*id)?.clone();
+                planned.push((StepKind::Commit(*id), step_trees(history, &commit.parent_ids, commit.tree_id)?));
+            }
+            let tip_tree = history.commit(tip)?.tree_id;
+            planned.push((StepKind::Net, step_trees(history, net_bases, tip_tree)?));
+            Ok(planned)
+        })();
+        let planned: Vec<(StepKind, StepTrees)> = match planned {
+            Ok(planned) => planned,
+            Err(missing) => return Ok(incomplete(missing)),
+        };
+        let (mut set, steps) = compare_all(&self.objects, planned);
+        let contents = Contents { objects: &self.objects, unstored: HashMap::new() };
+        let state = State { trees: &self.objects, objects: &self.objects, steps: &steps };
+        inspect(&mut set, &contents, &state, look);
+        let boundary_trees =
+            boundary(history, &commits).into_iter().filter_map(|id| Some(history.commit(id).ok()?.tree_id));
+        let files = TreeFiles { tree_ids: boundary_trees.collect(), state: &state };
+        note_failure(&mut set, |set| find_sources(set, &files, &contents, look));
+        Ok(set)
+    }
+
+    /// Tells whether `ancestor` is `descendant` or one of its ancestors.
+    pub fn is_ancestor(&self, ancestor: Oid, descendant: Oid) -> bool {
+        History::new(&self.objects).is_ancestor(ancestor, descendant)
+    }
+}
+
+/// Compares the trees of all steps, on all processors when there are many.
+fn compare_all(objects: &Objects, planned: Vec<(StepKind, StepTrees)>) -> (ChangeSet, Vec<StepTrees>) {
+    let threads =
+        std::thread::available_parallelism().map_or(1, usize::from).min(planned.len() / MIN_COMMITS_PER_THREAD + 1);
+    // Neighbouring commits share most of their directories, so each thread takes a run of them.
+    let run = planned.len().div_ceil(threads * 4).max(1);
+    let next = AtomicUsize::new(0);
+    let compared = Mutex::new(Vec::new());
+    let work = |objects: &Objects| {
+        let trees = CachedTrees::new(objects);
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(part) = planned.chunks(run).nth(number) else { break };
+            let mut set = ChangeSet::default();
+            for (kind, step) in part {
+                push_step(&mut set, *kind, &trees, step);
+            }
+            compared.lock().unwrap_or_else(PoisonError::into_inner).push((number, set));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            let objects = objects.clone();
+            let work = &work;
+            scope.spawn(move || work(&objects));
+        }
+        work(objects);
+    });
+    let mut parts = compared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    parts.sort_by_key(|(number, _)| *number);
+    let mut set = ChangeSet::default();
+    for (_, part) in parts {
+        set.steps.extend(part.steps);
+        set.faults.extend(part.faults);
+    }
+    (set, planned.into_iter().map(|(_, trees)| trees).collect())
+}
+
+/// Returns the trees of a commit's parents and its own. A root commit is compared with the empty tree.
+fn step_trees(history: &mut History<'_>, parent_ids: &[Oid], tree_id: Oid) -> Result<StepTrees, Missing> {
+    let mut olds = Vec::with_capacity(parent_ids.len().max(1));
+    for id in parent_ids {
+        olds.push(Some(history.commit(*id)?.tree_id));
+    }
+    if olds.is_empty() {
+        olds.push(None);
+    }
+    Ok(StepTrees { olds, new: Some(tree_id) })
+}
+
+/// Returns the parents of these commits that are not among them.
+fn boundary(history: &mut History<'_>, commits: &[Oid]) -> Vec<Oid> {
+    let inside: HashSet<Oid> = commits.iter().copied().collect();
+    let mut seen = HashSet::new();
+    let mut outside = Vec::new();
+    for id in commits {
+        let parents = history.commit(*id).map(|commit| commit.parent_ids.clone()).unwrap_or_default();
+        outside.extend(parents.into_iter().filter(|parent| !inside.contains(parent) && seen.insert(*parent)));
+    }
+    outside
+}
+
+/// Returns the change set of a history that cannot be read to its end.
+fn incomplete((id, reason): Missing) -> ChangeSet {
+    let fault = Fault { kind: FaultKind::Unreadable, path: RepoPath::new(""), commit: Some(id), message: reason };
+    ChangeSet { steps: Vec::new(), faults: vec![fault] }
+}
