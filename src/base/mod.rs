@@ -23,6 +23,7 @@ pub use nearest::nearest;
 pub use oid::HashKind;
 pub use oid::Oid;
 pub use path::RepoPath;
+pub use path::is_within;
 pub use quote::quote;
 pub use quote::unquote;
 pub use quote::visible;

@@ -38,10 +38,7 @@ impl RepoPath {
 
     /// Tells whether this path is `directory` or lies under it, on a component border.
     pub fn is_within(&self, directory: &[u8]) -> bool {
-        match self.0.strip_prefix(directory) {
-            Some(rest) => rest.is_empty() || rest[0] == b'/' || directory.is_empty(),
-            None => false,
-        }
+        is_within(&self.0, directory)
     }
 
     /// Returns the path as it can be typed into a shell; `PATH` where a name cannot be typed.
@@ -54,6 +51,14 @@ impl RepoPath {
     /// Returns the path as text when it is UTF-8.
     pub fn to_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
+    }
+}
+
+/// Tells whether a path is `directory` or lies under it, on a component border. Everything lies under the top.
+pub fn is_within(path: &[u8], directory: &[u8]) -> bool {
+    match path.strip_prefix(directory) {
+        Some(rest) => rest.is_empty() || rest[0] == b'/' || directory.is_empty(),
+        None => false,
     }
 }
 

@@ -17,38 +17,39 @@ pub fn quote(path: &[u8]) -> String {
     }
 }
 
-/// Returns the bytes a C-quoted text stands for, or `None` when it is not one.
-///
-/// The text includes both double quotes. Like git we take any unescaped byte but `"` as it is.
-pub fn unquote(text: &[u8]) -> Option<Vec<u8>> {
-    let inner = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    let mut out = Vec::with_capacity(inner.len());
-    let mut bytes = inner.iter().copied();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => return None,
-            b'\\' => out.push(match bytes.next()? {
-                b'a' => 0x07,
-                b'b' => 0x08,
-                b't' => b'\t',
-                b'n' => b'\n',
-                b'v' => 0x0b,
-                b'f' => 0x0c,
-                b'r' => b'\r',
-                b'"' => b'"',
-                b'\\' => b'\\',
-                // Exactly three digits, and not above \377: git refuses everything else.
-                high @ b'0'..=b'3' => {
-                    let middle = octal_digit(bytes.next()?)?;
-                    let low = octal_digit(bytes.next()?)?;
-                    (high - b'0') << 6 | middle << 3 | low
-                }
-                _ => return None,
-            }),
-            other => out.push(other),
-        }
+/// Returns the bytes that the C-quoted name at the beginning of a text stands for, and what follows it. `None` when there
+/// is no such name. Like git we take any unescaped byte but `"` as it is.
+pub fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut rest = text.strip_prefix(b"\"")?;
+    let mut name = Vec::new();
+    loop {
+        let (byte, tail) = match rest {
+            [b'"', tail @ ..] => return Some((name, tail)),
+            // Exactly three digits, and not above \377: git refuses everything else.
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..] => {
+                ((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'), tail)
+            }
+            [b'\\', letter, tail @ ..] => (unescape(*letter)?, tail),
+            [] | [b'\\'] => return None,
+            [byte, tail @ ..] => (*byte, tail),
+        };
+        name.push(byte);
+        rest = tail;
     }
-    Some(out)
+}
+
+fn unescape(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'a' => 0x07,
+        b'b' => 0x08,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 0x0b,
+        b'f' => 0x0c,
+        b'r' => b'\r',
+        b'"' | b'\\' => letter,
+        _ => return None,
+    })
 }
 
 /// Returns the text with everything escaped that could move, hide or reorder what a person sees.
@@ -123,10 +124,6 @@ fn push_escape(out: &mut String, byte: u8) {
     }
 }
 
-fn octal_digit(byte: u8) -> Option<u8> {
-    matches!(byte, b'0'..=b'7').then(|| byte - b'0')
-}
-
 fn needs_escape(c: char) -> bool {
     matches!(c, '"' | '\\' | '\n' | '\t') || is_deceptive(c)
 }
@@ -154,9 +151,14 @@ fn is_bidi_control(c: char) -> bool {
 mod tests {
     use super::*;
 
+    /// Unquotes a text that is one quoted name and nothing else.
+    fn whole(text: &[u8]) -> Option<Vec<u8>> {
+        unquote(text).filter(|(_, rest)| rest.is_empty()).map(|(name, _)| name)
+    }
+
     /// Returns what a reader makes of a printed path: quoted text is unquoted, other text is itself.
     fn read_back(printed: &str) -> Option<Vec<u8>> {
-        if printed.starts_with('"') { unquote(printed.as_bytes()) } else { Some(printed.as_bytes().to_vec()) }
+        if printed.starts_with('"') { whole(printed.as_bytes()) } else { Some(printed.as_bytes().to_vec()) }
     }
 
     #[test]
@@ -216,7 +218,7 @@ mod tests {
             (b"\"raw\n\xff\"", b"raw\n\xff"),
         ];
         for (text, expected) in table {
-            assert_eq!(unquote(text).as_deref(), Some(expected));
+            assert_eq!(whole(text).as_deref(), Some(expected));
         }
     }
 
@@ -240,7 +242,7 @@ mod tests {
             br#""\e""#,
         ];
         for text in table {
-            assert_eq!(unquote(text), None);
+            assert_eq!(whole(text), None);
         }
     }
 

@@ -25,6 +25,15 @@ impl TreeEntry<'_> {
         Oid::from_bytes(self.id).expect("an entry holds exactly one id")
     }
 
+    /// Adds the entry to the bytes of a tree object.
+    pub fn append_to(&self, tree: &mut Vec<u8>) {
+        tree.extend_from_slice(self.mode.map_or("40000", Mode::as_str).as_bytes());
+        tree.push(b' ');
+        tree.extend_from_slice(self.name);
+        tree.push(0);
+        tree.extend_from_slice(self.id);
+    }
+
     pub const fn is_tree(&self) -> bool {
         self.mode.is_none()
     }
@@ -76,13 +85,7 @@ pub fn parse_tree(bytes: &[u8], hash: HashKind) -> Result<Vec<TreeEntry<'_>>, Tr
 /// Returns the bytes of the tree object with these entries, which must be in git's order.
 pub fn write_tree(entries: &[TreeEntry<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
-    for entry in entries {
-        out.extend_from_slice(entry.mode.map_or("40000", Mode::as_str).as_bytes());
-        out.push(b' ');
-        out.extend_from_slice(entry.name);
-        out.push(0);
-        out.extend_from_slice(entry.id);
-    }
+    entries.iter().for_each(|entry| entry.append_to(&mut out));
     out
 }
 

@@ -14,10 +14,12 @@ use gix::objs::Kind;
 use crate::base::HashKind;
 use crate::base::Oid;
 use crate::base::RepoPath;
+use crate::base::is_within;
 use crate::change::Entry;
 use crate::change::Fault;
 use crate::change::FaultKind;
 use crate::change::Mode;
+use crate::change::TreeEntry;
 use crate::change::Trees;
 use crate::git::GitError;
 use crate::git::Repository;
@@ -229,7 +231,7 @@ impl<'a> Builder<'a> {
         let directory_len = entry.path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
         self.enter(&entry.path[..directory_len])?;
         let name = if directory_len == 0 { entry.path } else { &entry.path[directory_len + 1..] };
-        self.append(entry.mode.map_or("40000", Mode::as_str), name, &entry.id, 1);
+        self.append(&TreeEntry { name, mode: entry.mode, id: entry.id.as_bytes() }, 1);
         if entry.mode.is_none() {
             // A collapsed directory is its own tree, and the cache knows it as one.
             self.made.directories.insert(entry.path.to_vec(), Built { id: entry.id, entries: 1 });
@@ -251,13 +253,9 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn append(&mut self, mode: &str, name: &[u8], id: &Oid, entries: u32) {
+    fn append(&mut self, entry: &TreeEntry<'_>, entries: u32) {
         if let Some(directory) = self.open.last_mut() {
-            directory.bytes.extend_from_slice(mode.as_bytes());
-            directory.bytes.push(b' ');
-            directory.bytes.extend_from_slice(name);
-            directory.bytes.push(0);
-            directory.bytes.extend_from_slice(id.as_bytes());
+            entry.append_to(&mut directory.bytes);
             directory.entries += entries;
         }
     }
@@ -278,7 +276,8 @@ impl<'a> Builder<'a> {
             Some(parent_len) => {
                 self.path = path[..parent_len].to_vec();
                 let name_start = if parent_len == 0 { 0 } else { parent_len + 1 };
-                self.append("40000", &path[name_start..], &id, directory.entries);
+                let entry = TreeEntry { name: &path[name_start..], mode: None, id: id.as_bytes() };
+                self.append(&entry, directory.entries);
             }
             None => self.made.root = id,
         }
@@ -291,10 +290,6 @@ impl<'a> Builder<'a> {
         }
         Ok(self.made)
     }
-}
-
-fn is_within(path: &[u8], directory: &[u8]) -> bool {
-    directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 
 impl Tracked<'_> {

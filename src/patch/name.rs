@@ -3,6 +3,7 @@
 use super::error::PatchErrorKind;
 use super::stamp::has_stray_date;
 use super::stamp::is_epoch;
+use crate::base;
 
 /// The name in a `---` or `+++` line
 #[derive(Debug, PartialEq, Eq)]
@@ -100,35 +101,7 @@ fn split_quoted(sides: &[u8]) -> Result<Option<Pair>, PatchErrorKind> {
 }
 
 fn unquote(text: &[u8]) -> Result<(Vec<u8>, &[u8]), PatchErrorKind> {
-    let mut rest = text.strip_prefix(b"\"").ok_or(PatchErrorKind::BadQuoting)?;
-    let mut name = Vec::new();
-    loop {
-        let (byte, tail) = match rest {
-            [b'"', tail @ ..] => return Ok((name, tail)),
-            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..] => {
-                ((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'), tail)
-            }
-            [b'\\', letter, tail @ ..] => (unescape(*letter).ok_or(PatchErrorKind::BadQuoting)?, tail),
-            [] | [b'\\'] => return Err(PatchErrorKind::BadQuoting),
-            [byte, tail @ ..] => (*byte, tail),
-        };
-        name.push(byte);
-        rest = tail;
-    }
-}
-
-fn unescape(letter: u8) -> Option<u8> {
-    Some(match letter {
-        b'a' => 0x07,
-        b'b' => 0x08,
-        b't' => b'\t',
-        b'n' => b'\n',
-        b'v' => 0x0b,
-        b'f' => 0x0c,
-        b'r' => b'\r',
-        b'"' | b'\\' => letter,
-        _ => return None,
-    })
+    base::unquote(text).ok_or(PatchErrorKind::BadQuoting)
 }
 
 /// Drops the first component, as `git apply -p1` does
