@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+use crate::base::HashKind;
 use crate::base::Oid;
 use crate::base::RepoPath;
 use crate::change::Change;
@@ -17,6 +18,7 @@ use crate::change::Step;
 use crate::change::StepKind;
 use crate::change::Trees;
 use crate::change::diff_trees;
+use crate::git::Git;
 use crate::git::GitError;
 use crate::git::Repository;
 use crate::git::disk::Rules;
@@ -75,6 +77,9 @@ impl Repository {
     /// Returns the change from HEAD to what is on disk.
     pub fn worktree(&self, look: &Look<'_>) -> Result<ChangeSet, GitError> {
         let root = self.work_tree()?;
+        // Asked while the index is read: waiting for git takes as long as reading a small one.
+        let (git, hash) = (self.git.clone(), self.hash);
+        let rules = std::thread::spawn(move || disk_rules(&git, hash));
         let index = Index::read(self)?;
         let head_tree = self.head()?.map(|head| self.tree_of(&head)).transpose()?;
         let (built, entries, expanded);
@@ -101,7 +106,7 @@ impl Repository {
             root,
             entries: &entries,
             index_written_at: index.written_at(),
-            rules: self.disk_rules()?,
+            rules: rules.join().unwrap_or_else(|_| disk_rules(&self.git, self.hash))?,
             look,
             ignore_files: read_ignore_files(&entries, &self.objects),
         };
@@ -141,12 +146,6 @@ impl Repository {
         Ok(trees)
     }
 
-    fn disk_rules(&self) -> Result<Rules, GitError> {
-        let configured = self.git.config_bools(r"^core\.(filemode|symlinks)$")?;
-        let is_on = |key: &str| configured.get(key).copied().unwrap_or(true);
-        Ok(Rules { file_mode: is_on("core.filemode"), symlinks: is_on("core.symlinks"), hash: self.hash })
-    }
-
     /// Returns the files of collapsed directories that are on disk after all.
     fn expand(&self, listed: &[Tracked<'_>]) -> Result<Vec<(Vec<u8>, Mode, Oid)>, GitError> {
         let root = self.work_tree()?;
@@ -178,6 +177,13 @@ impl Repository {
         });
         Ok(())
     }
+}
+
+/// Returns what the repository says about its working tree.
+fn disk_rules(git: &Git, hash: HashKind) -> Result<Rules, GitError> {
+    let configured = git.config_bools(r"^core\.(filemode|symlinks)$")?;
+    let is_on = |key: &str| configured.get(key).copied().unwrap_or(true);
+    Ok(Rules { file_mode: is_on("core.filemode"), symlinks: is_on("core.symlinks"), hash })
 }
 
 /// Adds a step with the changes between its trees, or the reason why they cannot be compared.
