@@ -30,6 +30,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::flows::Failure;
 use crate::flows::Flows;
+use crate::flows::Kind;
 use crate::system::Environment;
 
 pub use exit::Exit;
@@ -106,16 +107,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     if let Some(directory) = &cli.directory
         && let Err(error) = std::env::set_current_dir(directory)
     {
-        return render::failure(&Failure::new(
-            crate::flows::Kind::Other,
-            format!("failed to enter {}: {error}", directory.display()),
-        ));
+        let message = format!("failed to enter {}: {error}", directory.display());
+        return render::failure(&Failure::new(Kind::Other, message).hinted("-C names a directory that is there."));
     }
     let environment = match Environment::of_process() {
         Ok(environment) => environment,
         Err(error) => {
             let message = format!("failed to find the current directory: {error}");
-            return render::failure(&Failure::new(crate::flows::Kind::Other, message));
+            return render::failure(&Failure::new(Kind::Other, message).hinted("Change to a directory that is there."));
         }
     };
     start_tracing(&environment, cli.verbose);

@@ -294,7 +294,10 @@ pub(super) fn approve(
     let question = Question { title: title.to_owned(), details, prompt: prompt.to_owned() };
     match ask(&question) {
         Some(true) => Ok(()),
-        Some(false) => Err(Failure::new(Kind::ApprovalRequired, "nothing was changed")),
+        Some(false) => {
+            Err(Failure::new(Kind::ApprovalRequired, "the person said no; nothing was changed")
+                .hinted("git oracle status"))
+        }
         None => {
             let message = format!("{title}: {}", question.details.join("; "));
             Err(Failure::new(Kind::ApprovalRequired, message)

@@ -16,4 +16,5 @@ mod policies;
 mod repositories;
 mod scenarios;
 mod schemas;
+mod start;
 mod support;
