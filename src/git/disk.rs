@@ -174,6 +174,43 @@ mod tests {
     }
 
     #[test]
+    fn every_recorded_field_counts_and_a_young_entry_proves_nothing() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let metadata = file.path().metadata().unwrap();
+        let time = |secs: i64, nsecs: i64| gix::index::entry::stat::Time { secs: secs as u32, nsecs: nsecs as u32 };
+        let stat = Stat {
+            mtime: time(metadata.mtime(), metadata.mtime_nsec()),
+            ctime: time(metadata.ctime(), metadata.ctime_nsec()),
+            dev: metadata.dev() as u32,
+            ino: metadata.ino() as u32,
+            uid: metadata.uid(),
+            gid: metadata.gid(),
+            size: metadata.size() as u32,
+        };
+        let written = (metadata.mtime(), metadata.mtime_nsec() as u32);
+        let later = (written.0 + 1, 0);
+        assert!(is_unchanged(&stat, &metadata, later));
+        assert!(!is_unchanged(&stat, &metadata, written), "as young as the index");
+        let other = |edit: fn(&mut Stat)| {
+            let mut stat = stat;
+            edit(&mut stat);
+            stat
+        };
+        for changed in [
+            other(|stat| stat.mtime.nsecs ^= 1),
+            other(|stat| stat.ctime.nsecs ^= 1),
+            other(|stat| stat.ctime.secs ^= 1),
+            other(|stat| stat.size += 1),
+            other(|stat| stat.ino ^= 1),
+            other(|stat| stat.dev ^= 1),
+            other(|stat| stat.uid ^= 1),
+            other(|stat| stat.gid ^= 1),
+        ] {
+            assert!(!is_unchanged(&changed, &metadata, later), "{changed:?}");
+        }
+    }
+
+    #[test]
     fn a_file_that_changes_while_it_is_read_is_an_error() {
         assert!(digest_stream(&b"hello"[..], 6, HashKind::Sha1).is_err());
     }
