@@ -35,7 +35,8 @@ install_packages() {
 # Makes sure that a program can be linked: a compiler alone does not bring the C library's headers and objects.
 need_linker() {
     probe=$(mktemp -d)
-    if ! { echo 'int main(void) { return 0; }' | cc -x c -static -o "$probe/a" - 2>/dev/null; }; then
+    case $(uname -s) in Linux) static=-static ;; *) static= ;; esac
+    if ! { echo 'int main(void) { return 0; }' | cc -x c $static -o "$probe/a" - 2>/dev/null; }; then
         rm -rf "$probe"
         install_packages gcc libc6-dev
     fi

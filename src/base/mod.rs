@@ -10,6 +10,7 @@ mod json;
 mod nearest;
 mod oid;
 mod path;
+mod plural;
 mod quote;
 
 pub use canonical::canonical;
@@ -24,6 +25,7 @@ pub use oid::HashKind;
 pub use oid::Oid;
 pub use path::RepoPath;
 pub use path::is_within;
+pub use plural::plural;
 pub use quote::quote;
 pub use quote::unquote;
 pub use quote::visible;

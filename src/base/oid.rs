@@ -69,6 +69,11 @@ impl Oid {
         self.kind
     }
 
+    /// Returns the first twelve digits, enough for a person to find the object.
+    pub fn short(&self) -> String {
+        self.to_string()[..12].to_owned()
+    }
+
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.kind.byte_len()]
     }

@@ -26,7 +26,7 @@ pub(super) fn annotations(report: &Report) -> Vec<String> {
 fn annotation(violation: &Violation) -> String {
     let line = violation.line.map(|line| format!(",line={line}")).unwrap_or_default();
     let file = property(&violation.path.to_string());
-    let commit = violation.commit.map(|id| format!(" in {}", &id.to_string()[..12])).unwrap_or_default();
+    let commit = violation.commit.map(|id| format!(" in {}", id.short())).unwrap_or_default();
     let message = data(&format!("{}{commit} ({})", violation.message, violation.hint));
     format!("::error file={file}{line},title={}::{message}", property(&format!("git-oracle {}", violation.rule)))
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use anstyle::AnsiColor;
 use anstyle::Style;
 
+use crate::base::plural;
 use crate::base::visible;
 use crate::cli::Exit;
 use crate::contract::Problem;
@@ -67,7 +68,7 @@ pub(super) fn problems(problems: &[Problem]) {
 
 /// Returns one violation as a line: `path: rule: why`.
 pub(super) fn line(violation: &Violation) -> String {
-    let commit = violation.commit.map(|id| format!(" (in {})", &id.to_string()[..12])).unwrap_or_default();
+    let commit = violation.commit.map(|id| format!(" (in {})", id.short())).unwrap_or_default();
     format!("{}: {}: {}{commit}", violation.path, violation.rule, visible(&violation.message))
 }
 
@@ -105,21 +106,16 @@ pub(super) fn summary(report: &Report) -> String {
         .unwrap_or_default();
     let violations = match report.violations.len() {
         0 => String::new(),
-        count => format!(", {}", plural(count, "violation")),
+        count => format!(", {}", plural(count as u64, "violation")),
     };
     format!("{style}{word}{style:#}: {}{violations}{contract}", checked(report))
 }
 
 /// Returns how much was looked at.
 pub(super) fn checked(report: &Report) -> String {
-    let changes = plural(report.checked.changes, "change");
+    let changes = plural(report.checked.changes as u64, "change");
     match report.checked.commits {
         0 => changes,
-        commits => format!("{changes} in {}", plural(commits, "commit")),
+        commits => format!("{changes} in {}", plural(commits as u64, "commit")),
     }
-}
-
-/// Returns a count with its noun.
-fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -185,15 +185,20 @@ pub(super) fn worktree_name(repository: &Repository) -> String {
 /// Returns the task that the log knows to be active here, when its pin is gone.
 pub(super) fn removed_task(repository: &Repository, log: &EventLog) -> Result<Option<String>, Failure> {
     let here = worktree_name(repository);
-    let last = log
-        .events()?
-        .into_iter()
-        .rfind(|event| event["payload"]["worktree"] == here.as_str() && event["payload"]["ref"].is_null());
-    let Some(last) =
-        last.filter(|event| event["event_type"] == "CONTRACT_ACTIVATED" || event["event_type"] == "CONTRACT_AMENDED")
-    else {
-        return Ok(None);
-    };
+    let (mut before, mut active) = (None, None);
+    for event in log.events()? {
+        if event["payload"]["worktree"] != here.as_str() || !event["payload"]["ref"].is_null() {
+            continue;
+        }
+        match event["event_type"].as_str() {
+            Some("CONTRACT_ACTIVATED" | "CONTRACT_AMENDED") => before = active.replace(event),
+            // What failed to replace a contract left it in force.
+            Some("CONTRACT_ACTIVATION_FAILED") => active = before.take(),
+            Some("CONTRACT_CLEARED") => active = None,
+            _ => {}
+        }
+    }
+    let Some(last) = active else { return Ok(None) };
     // A worktree that was made anew at the same place has never had that contract.
     let sha256 = serde_json::from_value::<Sha256Hex>(last["payload"]["sha256"].clone());
     let was_here = match sha256 {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::base::plural;
 use crate::evidence::ChainState;
 use crate::evidence::EventLog;
 use crate::flows::ActiveContract;
@@ -80,14 +81,6 @@ pub fn run(flows: &Flows) -> Vec<Check> {
     checks
 }
 
-/// Returns a count with its noun.
-fn counted(count: impl Into<u128>, noun: &str) -> String {
-    match count.into() {
-        1 => format!("1 {noun}"),
-        count => format!("{count} {noun}s"),
-    }
-}
-
 fn git_version(flows: &Flows) -> Check {
     let version = match Git::in_dir(&flows.environment.current_dir).version() {
         Ok(version) => version,
@@ -153,7 +146,7 @@ fn own_directory(repository: &Repository) -> Check {
 fn repository_config(repository: &Repository) -> Check {
     match repo_config(repository) {
         Ok(config) => {
-            Check::fine("config", format!("{} of its own", counted(config.protected.len() as u64, "protected pattern")))
+            Check::fine("config", format!("{} of its own", plural(config.protected.len() as u64, "protected pattern")))
         }
         Err(failure) => Check::of_failure("config", failure),
     }
@@ -198,11 +191,11 @@ fn events(repository: &Repository) -> Check {
     match log.check() {
         Ok(None) => Check::fine("events", "no events yet"),
         Ok(Some(ChainState::Intact { events })) => {
-            Check::fine("events", format!("{}, the chain is intact", counted(events, "event")))
+            Check::fine("events", format!("{}, the chain is intact", plural(events, "event")))
         }
         Ok(Some(ChainState::Torn { events, bytes })) => Check::note(
             "events",
-            format!("{}, then {bytes} bytes that a crash cut off", counted(events, "event")),
+            format!("{}, then {bytes} bytes that a crash cut off", plural(events, "event")),
             "Nothing to do: the next event sets them aside.",
         ),
         Ok(Some(ChainState::Broken(broken))) => Check::broken(

@@ -151,7 +151,8 @@ fn checked(bytes: &[u8], name: &str, repository: &Repository) -> Result<Loaded, 
 
 fn of_problem(problem: &Problem, name: &str) -> Violation {
     let place = if problem.pointer.is_empty() { String::new() } else { format!("{}: ", problem.pointer) };
-    let hint = problem.hint.clone().unwrap_or_else(|| format!("git oracle contract check {name}"));
+    let hint =
+        problem.hint.clone().unwrap_or_else(|| format!("git oracle contract check {}", RepoPath::from(name).typed()));
     Violation::of_path(Rule::ContractInvalid, name.into(), format!("{place}{}", problem.message), hint)
 }
 

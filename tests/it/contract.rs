@@ -318,6 +318,25 @@ fn removing_the_pin_does_not_free_the_way() {
 }
 
 #[test]
+fn a_failed_activation_neither_accuses_nor_frees() {
+    let env = TestEnv::new();
+    let file = env.contract_file("first.json", &contract(&["src/"]));
+    // Something stands where the contract goes.
+    std::fs::create_dir_all(env.repo().join(".oracle/contract.json/x")).unwrap();
+    env.expect(1, &["contract", "activate", &file]);
+    std::fs::remove_dir_all(env.repo().join(".oracle/contract.json")).unwrap();
+    env.expect(0, &["contract", "activate", &file]);
+
+    std::fs::remove_file(env.repo().join(".oracle/contract.json")).unwrap();
+    std::fs::create_dir_all(env.repo().join(".oracle/contract.json/x")).unwrap();
+    env.expect(1, &["contract", "activate", &file]);
+    std::fs::remove_dir_all(env.repo().join(".oracle/contract.json")).unwrap();
+    std::fs::remove_file(env.repo().join(".git/oracle/active.json")).unwrap();
+    let wide = env.contract_file("wide.json", &contract(&["src/", "docs/"]));
+    env.expect(8, &["contract", "activate", &wide]);
+}
+
+#[test]
 fn the_baseline_is_head_or_one_of_its_ancestors() {
     let env = TestEnv::new();
     let first = env.head();

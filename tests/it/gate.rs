@@ -2,6 +2,7 @@
 
 use crate::support::TestEnv;
 use crate::support::contract;
+use crate::support::raw_id;
 
 #[test]
 fn every_commit_of_a_range_counts_and_so_does_the_net_change() {
@@ -135,13 +136,10 @@ fn a_forged_cache_tree_is_a_hidden_change() {
     env.write("listing", &listing);
     let evil = env.run_in(&env.repo(), "sh", &["-c", "git mktree < listing"], &[]).stdout.trim().to_owned();
     std::fs::remove_file(env.repo().join("listing")).unwrap();
-    let raw = |hex: &str| -> Vec<u8> {
-        (0..40).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
-    };
     let path = env.repo().join(".git/index");
     let mut index = std::fs::read(&path).unwrap();
-    let at = index.windows(20).position(|window| window == raw(&honest)).expect("the cache holds the tree");
-    index[at..at + 20].copy_from_slice(&raw(&evil));
+    let at = index.windows(20).position(|window| window == raw_id(&honest)).expect("the cache holds the tree");
+    index[at..at + 20].copy_from_slice(&raw_id(&evil));
     std::fs::write(&path, &index).unwrap();
     env.git(&["config", "index.skipHash", "true"]);
     let end = index.len();
@@ -166,7 +164,7 @@ fn malformed_trees_are_refused() {
             let (head, id) = line.split_once('\t').unwrap();
             bytes.extend_from_slice(head.as_bytes());
             bytes.push(0);
-            bytes.extend((0..40).step_by(2).map(|at| u8::from_str_radix(&id[at..at + 2], 16).unwrap()));
+            bytes.extend(raw_id(id));
         }
         env.write_bytes(".git/tree", &bytes);
         let tree = env.git(&["hash-object", "-t", "tree", "-w", "--literally", ".git/tree"]);

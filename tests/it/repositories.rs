@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::support::TestEnv;
 use crate::support::contract;
+use crate::support::raw_id;
 use crate::support::violations;
 
 /// Judges a good and a bad change on disk, staged and committed.
@@ -66,13 +67,10 @@ fn a_collapsed_directory_with_another_tree_is_seen() {
     let blob = env.git(&["rev-parse", "HEAD:README.md"]);
     env.write(".git/listing", &format!("100644 blob {blob}\tguide.md\n"));
     let new = env.run_in(&env.repo(), "sh", &["-c", "git mktree < .git/listing"], &[]).stdout.trim().to_owned();
-    let raw = |hex: &str| -> Vec<u8> {
-        (0..40).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
-    };
     let path = env.repo().join(".git/index");
     let mut index = std::fs::read(&path).unwrap();
-    let at = index.windows(20).position(|window| window == raw(&old)).expect("the collapsed entry");
-    index[at..at + 20].copy_from_slice(&raw(&new));
+    let at = index.windows(20).position(|window| window == raw_id(&old)).expect("the collapsed entry");
+    index[at..at + 20].copy_from_slice(&raw_id(&new));
     // git checks this sum when it reads the index, unless it is all zeros.
     let end = index.len();
     index[end - 20..].fill(0);
