@@ -22,6 +22,11 @@ pub(super) fn print(document: &Value) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
+/// Returns a document on one line.
+pub(super) fn compact(document: &Value) -> String {
+    escape_invisible(&document.to_string())
+}
+
 /// Writes characters that a terminal obeys or hides as JSON escapes. They occur only inside of strings.
 fn escape_invisible(json: &str) -> String {
     let mut text = String::with_capacity(json.len());

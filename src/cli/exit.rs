@@ -43,7 +43,7 @@ impl Exit {
     const fn meaning(self) -> &'static str {
         match self {
             Exit::Success => "success; the gate passed or warned",
-            Exit::Other => "any other error: it could not be found out",
+            Exit::Other => "any other error: it could not be found out; a hook's refusal",
             Exit::GateFailed => "`gate_failed`: a gate said no",
             Exit::ApprovalRequired => "`approval_required`: a person has to decide, and none was there",
             Exit::Usage => "usage error, as in git",

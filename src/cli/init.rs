@@ -2,13 +2,14 @@
 
 use crate::cli::App;
 use crate::cli::Exit;
+use crate::cli::hooks;
 use crate::cli::render;
 use crate::flows::Failure;
 use crate::flows::init;
 
 /// Prepare this repository for contracts
 ///
-/// Makes `.oracle/`, which `git add -A` never takes. Safe to repeat.
+/// Makes `.oracle/`, which `git add -A` never takes, and installs the hooks. Safe to repeat.
 #[derive(clap::Args, Debug)]
 pub(super) struct InitArgs {}
 
@@ -20,7 +21,10 @@ pub(super) fn init(app: &App, _: &InitArgs) -> Result<Exit, Failure> {
     for path in &done.made {
         render::note(format!("made {}", path.display()));
     }
-    if done.made.is_empty() {
+    if done.hooks.is_news() {
+        hooks::show_installed(app, &done.hooks);
+    }
+    if done.made.is_empty() && !done.hooks.is_news() {
         render::note("everything is there already");
     }
     match done.trouble {

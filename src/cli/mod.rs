@@ -6,10 +6,13 @@ mod contract;
 mod demo;
 mod doctor;
 mod document;
+mod events;
 mod exit;
 mod gate;
 mod generate;
 mod github;
+mod hook;
+mod hooks;
 mod init;
 mod markdown;
 mod render;
@@ -78,6 +81,9 @@ enum Command {
     Demo(demo::DemoArgs),
     Contract(contract::ContractArgs),
     Gate(gate::GateArgs),
+    Hook(hook::HookArgs),
+    Hooks(hooks::HooksArgs),
+    Events(events::EventsArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
@@ -127,6 +133,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Demo(args) => demo::demo(&app, &args),
         Command::Contract(args) => contract::contract(&app, args),
         Command::Gate(args) => gate::gate(&app, args),
+        Command::Hook(args) => hook::hook(&app, args),
+        Command::Hooks(args) => hooks::hooks(&app, &args),
+        Command::Events(args) => events::events(&app, &args),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     };
     done.unwrap_or_else(|failure| {
@@ -145,7 +154,9 @@ impl Command {
             Command::Doctor(args) => args.json,
             Command::Contract(args) => args.wants_json(),
             Command::Gate(args) => args.wants_json(),
-            Command::Init(_) | Command::Demo(_) | Command::Generate(_) => false,
+            Command::Hooks(args) => args.wants_json(),
+            Command::Events(args) => args.wants_json(),
+            Command::Init(_) | Command::Demo(_) | Command::Hook(_) | Command::Generate(_) => false,
         }
     }
 }

@@ -39,6 +39,17 @@ pub(super) fn hint(text: &str) {
     note(format!("{YELLOW}hint:{YELLOW:#} {}", visible(text)));
 }
 
+pub(super) fn warning(text: &str) {
+    note(format!("{YELLOW}warning:{YELLOW:#} {}", visible(text)));
+}
+
+/// Writes why a hook refuses: a title, a line for each thing that is wrong, what to do.
+pub(super) fn refusal(title: &str, lines: &[String], hints: &[String]) {
+    note(format!("{RED}git-oracle:{RED:#} {}", visible(title)));
+    lines.iter().for_each(|line| note(format!("  {}", visible(line))));
+    hints.iter().for_each(|text| hint(text));
+}
+
 /// Writes what went wrong and returns the exit code for it.
 pub(super) fn failure(failure: &Failure) -> Exit {
     note(format!("{RED}error:{RED:#} {}", visible(&failure.message)));

@@ -7,9 +7,11 @@ use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
 use crate::cli::document;
+use crate::cli::hooks;
 use crate::cli::render;
 use crate::flows::ActiveContract;
 use crate::flows::Failure;
+use crate::flows::hooks::Summary;
 use crate::flows::status;
 use crate::flows::status::Status;
 use crate::gate::Report;
@@ -17,7 +19,7 @@ use crate::gate::Report;
 /// A screen has room for so many violations of each kind.
 const SHOWN: usize = 5;
 
-/// Show the contract, its scope, and the verdict on what is staged and on disk
+/// Show the contract, its scope, the verdict on what is staged and on disk, and the hooks
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Print one JSON document
@@ -54,6 +56,10 @@ pub(super) fn status(app: &App, args: &StatusArgs) -> Result<Exit, Failure> {
             render::out(format!("          … and {} more", report.violations.len() - SHOWN));
         }
     }
+    render::out(format!("hooks     {}", status.hooks.summary().as_str()));
+    if status.hooks.summary() != Summary::Installed {
+        render::hint("git oracle hooks install");
+    }
     let hint = [&status.staged, &status.worktree].into_iter().flatten().flat_map(|report| &report.violations).next();
     if let Some(violation) = hint {
         render::hint(&violation.hint);
@@ -82,5 +88,6 @@ fn to_document(status: &Status) -> Value {
         "contract": contract,
         "staged": report(&status.staged),
         "worktree": report(&status.worktree),
+        "hooks": hooks::to_document(&status.hooks),
     })
 }

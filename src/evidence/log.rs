@@ -107,8 +107,30 @@ impl EventLog {
 
     /// Returns the events that can be read, oldest first.
     pub fn events(&self) -> Result<Vec<Value>, EvidenceError> {
-        let bytes = self.read()?.unwrap_or_default();
-        Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+        Ok(parse_lines(&self.read()?.unwrap_or_default()))
+    }
+
+    /// Returns the events that can be read, oldest first, and the state of the log as of the same moment.
+    pub fn examine(&self) -> Result<(Vec<Value>, Option<ChainState>), EvidenceError> {
+        let Some(bytes) = self.read()? else { return Ok((Vec::new(), None)) };
+        Ok((parse_lines(&bytes), Some(check_chain(&bytes, HOOKS_RUN))))
+    }
+
+    /// Returns the whole events after an offset, and the offset to go on from. A log that has become shorter is read from
+    /// its beginning: it is another one.
+    pub fn events_after(&self, offset: u64) -> Result<(Vec<Value>, u64), EvidenceError> {
+        let mut file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+            Err(error) => return Err(self.failed("read")(error)),
+        };
+        let size = file.metadata().map_err(self.failed("read"))?.len();
+        let start = if size < offset { 0 } else { offset };
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(start)).map_err(self.failed("read"))?;
+        file.take(MAX_LOG_BYTES).read_to_end(&mut bytes).map_err(self.failed("read"))?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        Ok((parse_lines(&bytes[..whole]), start + whole as u64))
     }
 
     fn read(&self) -> Result<Option<Vec<u8>>, EvidenceError> {
@@ -183,6 +205,10 @@ impl EventLog {
     }
 }
 
+fn parse_lines(bytes: &[u8]) -> Vec<Value> {
+    bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
 fn fields(event: &Event<'_>) -> Map<String, Value> {
     let ts = system::now();
     let mut fields = Map::new();
@@ -244,6 +270,21 @@ mod tests {
         log.append(&event(0)).unwrap();
         OpenOptions::new().append(true).open(log.path()).unwrap().write_all(b"nonsense\n").unwrap();
         assert!(matches!(log.append(&event(1)), Err(EvidenceError::Damaged { .. })));
+    }
+
+    #[test]
+    fn only_whole_lines_are_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = EventLog::of(dir.path());
+        assert_eq!(log.events_after(0).unwrap(), (Vec::new(), 0));
+        log.append(&event(0)).unwrap();
+        let (events, offset) = log.events_after(0).unwrap();
+        assert_eq!((events.len(), offset), (1, std::fs::metadata(log.path()).unwrap().len()));
+        OpenOptions::new().append(true).open(log.path()).unwrap().write_all(b"{\"cut").unwrap();
+        assert_eq!(log.events_after(offset).unwrap(), (Vec::new(), offset));
+        log.append(&event(1)).unwrap();
+        assert_eq!(log.events_after(offset).unwrap().0.len(), 2);
+        assert_eq!(log.events_after(offset * 100).unwrap().0.len(), 3);
     }
 
     #[test]

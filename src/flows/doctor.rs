@@ -10,9 +10,13 @@ use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::active::check_contract;
 use crate::flows::active::repo_config;
+use crate::flows::hooks::Summary;
+use crate::flows::hooks::standing;
+use crate::flows::hooks::trouble;
 use crate::git::Desk;
 use crate::git::Git;
 use crate::git::Repository;
+use crate::git::SHIM_VERSION;
 use crate::policy::Widen;
 
 /// The oldest git that the gate was made for: it introduced `rev-parse --path-format`.
@@ -74,6 +78,7 @@ pub fn run(flows: &Flows) -> Vec<Check> {
             checks.push(own_directory(&repository));
             checks.push(repository_config(&repository));
             checks.push(contract(&repository));
+            checks.push(hooks(flows, &repository));
             checks.push(events(&repository));
         }
         Err(failure) => checks.push(Check::of_failure("repository", failure)),
@@ -182,6 +187,32 @@ fn contract(repository: &Repository) -> Check {
             trouble.unwrap_or("it cannot be used"),
             "git oracle contract activate FILE, or git oracle contract clear",
         ),
+    }
+}
+
+fn hooks(flows: &Flows, repository: &Repository) -> Check {
+    let standing = match standing(flows, repository) {
+        Ok(standing) => standing,
+        Err(failure) => return Check::of_failure("hooks", failure),
+    };
+    let chained = standing.hooks.iter().filter(|hook| hook.before.is_some()).count();
+    let directory = standing.directory.display();
+    match standing.summary() {
+        Summary::Installed if chained == 0 => Check::fine("hooks", format!("version {SHIM_VERSION}, in {directory}")),
+        Summary::Installed => Check::fine(
+            "hooks",
+            format!(
+                "version {SHIM_VERSION}, after {} that were there before, in {directory}",
+                plural(chained as u64, "hook")
+            ),
+        ),
+        Summary::NotInstalled => {
+            Check::note("hooks", "not installed: nothing keeps a commit from getting in", "git oracle hooks install")
+        }
+        Summary::Incomplete => {
+            let first = standing.hooks.iter().find_map(|hook| Some(format!("{} {}", hook.name, trouble(hook)?)));
+            Check::broken("hooks", first.unwrap_or_default(), "git oracle hooks install")
+        }
     }
 }
 

@@ -175,7 +175,8 @@ fn without_contract(repository: &Repository, request: &Request, state: &ActiveCo
     Ok(Loaded::Refused(refused(state)))
 }
 
-fn only_our_files(set: &ChangeSet) -> bool {
+/// Tells whether a change touches `.oracle/` and nothing else.
+pub(super) fn only_our_files(set: &ChangeSet) -> bool {
     let mut changes = set.steps.iter().flat_map(|step| &step.changes).peekable();
     set.faults.is_empty() && changes.peek().is_some() && changes.all(|change| change.path.is_within(b".oracle"))
 }

@@ -10,9 +10,12 @@ pub mod check;
 pub mod clear;
 pub mod demo;
 pub mod doctor;
+pub mod events;
 pub mod explain;
 mod failure;
 pub mod gate;
+pub mod hook;
+pub mod hooks;
 pub mod init;
 pub mod new;
 pub mod show;
@@ -49,6 +52,11 @@ impl Flows {
     /// Finds the repository around the current directory.
     pub fn repository(&self) -> Result<Repository, Failure> {
         Ok(Repository::discover(&self.environment)?)
+    }
+
+    /// Finds the repository that git runs a hook for.
+    pub fn hooked_repository(&self) -> Result<Repository, Failure> {
+        Ok(Repository::discover_for_hook(&self.environment)?)
     }
 
     /// Reads what the person has configured.

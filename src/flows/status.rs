@@ -7,6 +7,8 @@ use crate::flows::gate;
 use crate::flows::gate::ContractSource;
 use crate::flows::gate::Request;
 use crate::flows::gate::Subject;
+use crate::flows::hooks::Standing;
+use crate::flows::hooks::standing;
 use crate::gate::Report;
 
 pub struct Status {
@@ -15,6 +17,7 @@ pub struct Status {
     /// The verdict on what is staged and on what is on disk; none in a bare repository.
     pub staged: Option<Report>,
     pub worktree: Option<Report>,
+    pub hooks: Standing,
 }
 
 pub fn run(flows: &Flows) -> Result<Status, Failure> {
@@ -24,5 +27,11 @@ pub fn run(flows: &Flows) -> Result<Status, Failure> {
         Some(_) => (Some(judge(Subject::Staged)?), Some(judge(Subject::Worktree)?)),
         None => (None, None),
     };
-    Ok(Status { branch: repository.branch()?, contract: ActiveContract::load(&repository)?, staged, worktree })
+    Ok(Status {
+        branch: repository.branch()?,
+        contract: ActiveContract::load(&repository)?,
+        staged,
+        worktree,
+        hooks: standing(flows, &repository)?,
+    })
 }

@@ -46,8 +46,13 @@ pub struct Look<'a> {
 impl Repository {
     /// Returns the change that committing the index would make.
     pub fn staged(&self, look: &Look<'_>) -> Result<ChangeSet, GitError> {
+        self.staged_onto(&self.merge_heads()?, look)
+    }
+
+    /// Returns the change that committing the index would make, with these commits as parents besides HEAD.
+    pub fn staged_onto(&self, other_parent_ids: &[Oid], look: &Look<'_>) -> Result<ChangeSet, GitError> {
         let index = Index::read(self)?;
-        let olds = self.parent_trees()?;
+        let olds = self.parent_trees(other_parent_ids)?;
         let built = match index.build_trees(&self.objects) {
             Ok(built) => built,
             Err(fault) => return Ok(ChangeSet { steps: Vec::new(), faults: vec![fault] }),
@@ -137,11 +142,11 @@ impl Repository {
     }
 
     /// Returns the trees of the commits that would be the parents of the next one.
-    fn parent_trees(&self) -> Result<Vec<Option<Oid>>, GitError> {
+    fn parent_trees(&self, other_parent_ids: &[Oid]) -> Result<Vec<Option<Oid>>, GitError> {
         let head = self.head()?;
         let mut trees = vec![head.map(|head| self.tree_of(&head)).transpose()?];
-        for id in self.merge_heads()? {
-            trees.push(Some(self.tree_of(&id)?));
+        for id in other_parent_ids {
+            trees.push(Some(self.tree_of(id)?));
         }
         Ok(trees)
     }

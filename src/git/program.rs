@@ -16,11 +16,18 @@ use crate::system::Finished;
 #[derive(Debug, Clone)]
 pub struct Git {
     dir: PathBuf,
+    /// The repository that is meant, where the environment names it from another directory.
+    git_dir: Option<PathBuf>,
 }
 
 impl Git {
     pub fn in_dir(dir: impl Into<PathBuf>) -> Self {
-        Git { dir: dir.into() }
+        Git { dir: dir.into(), git_dir: None }
+    }
+
+    /// Returns git at the top of a working tree with this git directory, whatever the environment says.
+    pub fn at(top: &Path, git_dir: &Path) -> Self {
+        Git { dir: top.to_owned(), git_dir: Some(git_dir.to_owned()) }
     }
 
     /// Returns a command that asks a question and runs nothing that the repository has configured.
@@ -43,6 +50,9 @@ impl Git {
             .env("LC_ALL", "C")
             .env_remove("GIT_EXTERNAL_DIFF")
             .env_remove("GIT_TRACE");
+        if let Some(git_dir) = &self.git_dir {
+            command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", &self.dir);
+        }
         command
     }
 
@@ -130,6 +140,38 @@ impl Git {
         Ok(pairs.map(|(key, value)| (key.to_owned(), value == "true")).collect())
     }
 
+    /// Returns the configured remotes by name.
+    pub(super) fn remotes(&self) -> Result<HashMap<String, Remote>, GitError> {
+        let finished = self.run(&["config", "--null", "--get-regexp", r"^remote\..*\.(url|pushurl|fetch)$"])?;
+        if !matches!(finished.code, Some(0 | 1)) {
+            return Err(GitError::Failed { command: "config remote".to_owned(), reason: first_line(&finished.stderr) });
+        }
+        let text = String::from_utf8_lossy(&finished.stdout);
+        let mut remotes: HashMap<String, Remote> = HashMap::new();
+        for (key, value) in text.split('\0').filter_map(|pair| pair.split_once('\n')) {
+            let Some((name, field)) = key.strip_prefix("remote.").and_then(|rest| rest.rsplit_once('.')) else {
+                continue;
+            };
+            let remote = remotes.entry(name.to_owned()).or_default();
+            let values = if field == "fetch" { &mut remote.fetch } else { &mut remote.urls };
+            values.push(value.to_owned());
+        }
+        Ok(remotes)
+    }
+
+    /// Returns where a key is set that holds here: `local`, `worktree`, `global`, `system` or `command`.
+    pub(super) fn config_scope(&self, key: &str) -> Result<Option<String>, GitError> {
+        let finished = self.run(&["config", "--show-scope", "--get", "--", key])?;
+        match finished.code {
+            Some(0) => {
+                let text = String::from_utf8_lossy(&finished.stdout);
+                Ok(Some(text.split('\t').next().unwrap_or_default().to_owned()))
+            }
+            Some(1) => Ok(None),
+            _ => Err(GitError::Failed { command: format!("config {key}"), reason: first_line(&finished.stderr) }),
+        }
+    }
+
     /// Returns the value of a plain configuration key of this repository.
     pub fn config(&self, key: &str) -> Result<Option<String>, GitError> {
         let finished = self.run(&["config", "--get", "--", key])?;
@@ -139,6 +181,13 @@ impl Git {
             _ => Err(GitError::Failed { command: format!("config {key}"), reason: first_line(&finished.stderr) }),
         }
     }
+}
+
+/// What is configured about a remote.
+#[derive(Debug, Default)]
+pub(super) struct Remote {
+    pub urls: Vec<String>,
+    pub fetch: Vec<String>,
 }
 
 /// When git turns the line endings of a file into line feeds.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::base::HashKind;
 use crate::base::Oid;
 use crate::base::RepoPath;
+use crate::base::unquote;
 use crate::base::visible;
 use crate::git::Git;
 use crate::git::GitError;
@@ -39,7 +40,28 @@ impl Repository {
     /// git decides, because its rules are long: the environment, linked worktrees, submodules, ownership, ceilings,
     /// embedded bare repositories. It reads configuration for it and runs nothing.
     pub fn discover(environment: &Environment) -> Result<Self, GitError> {
-        let git = Git::in_dir(&environment.current_dir);
+        Self::open(Git::in_dir(&environment.current_dir), environment)
+    }
+
+    /// Finds the repository that git runs a hook for.
+    ///
+    /// git runs some hooks inside the git directory: whoever pushes into a repository with a working tree moves its
+    /// branches from there. The contract that holds for them is the one beside that git directory.
+    pub fn discover_for_hook(environment: &Environment) -> Result<Self, GitError> {
+        let outside = match Self::discover(environment) {
+            Err(GitError::OutsideWorkTree { git_dir }) => git_dir,
+            found => return found,
+        };
+        match outside.parent().filter(|_| outside.file_name() == Some(OsStr::new(".git"))) {
+            Some(top) => {
+                let environment = Environment { current_dir: top.to_owned(), ..environment.clone() };
+                Self::open(Git::at(top, &outside), &environment)
+            }
+            None => Err(GitError::OutsideWorkTree { git_dir: outside }),
+        }
+    }
+
+    fn open(git: Git, environment: &Environment) -> Result<Self, GitError> {
         let finished = git.run(&[
             "rev-parse",
             "--path-format=absolute",
@@ -98,7 +120,7 @@ impl Repository {
         };
         let mut directories = vec![path(objects)];
         if let Some(more) = &environment.alternate_object_dirs {
-            directories.extend(std::env::split_paths(more).filter(|directory| directory.is_dir()));
+            directories.extend(split_alternates(more.as_bytes()).into_iter().filter(|directory| directory.is_dir()));
         }
         Ok(Repository {
             objects: Objects::open(&directories, hash)?,
@@ -210,7 +232,7 @@ impl Repository {
     }
 
     /// Returns the other parents of the merge that is under way.
-    pub(super) fn merge_heads(&self) -> Result<Vec<Oid>, GitError> {
+    pub fn merge_heads(&self) -> Result<Vec<Oid>, GitError> {
         match system::read_limited(&self.git_dir.join("MERGE_HEAD"), 1 << 20) {
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().filter_map(Oid::from_hex).collect()),
             Err(error) if error.is_not_found() => Ok(Vec::new()),
@@ -234,6 +256,47 @@ impl Repository {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns the directories in a list as git writes it: separated by colons, and quoted where a path has one in it.
+fn split_alternates(list: &[u8]) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
+    let mut rest = list;
+    while !rest.is_empty() {
+        let (path, tail) = unquote(rest).unwrap_or_else(|| {
+            let end = rest.iter().position(|byte| *byte == b':').unwrap_or(rest.len());
+            (rest[..end].to_vec(), &rest[end..])
+        });
+        if !path.is_empty() {
+            directories.push(PathBuf::from(OsStr::from_bytes(&path)));
+        }
+        rest = tail.strip_prefix(b":").unwrap_or(tail);
+        // After a quoted path only a colon makes sense; anything else would be read again and again.
+        if rest.len() == tail.len() && !rest.is_empty() {
+            break;
+        }
+    }
+    directories
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn object_directories_are_split_as_git_joins_them() {
+        let cases: [(&str, &[&str]); 5] = [
+            ("/a:/b", &["/a", "/b"]),
+            ("", &[]),
+            (":/a::", &["/a"]),
+            ("\"/with:colon\":/b", &["/with:colon", "/b"]),
+            ("\"/a\"rest:/b", &["/a"]),
+        ];
+        for (list, expected) in cases {
+            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(split_alternates(list.as_bytes()), expected, "{list}");
         }
     }
 }

@@ -4,6 +4,8 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::base::Oid;
+
 /// What the surroundings say. No variable here can switch a gate off.
 #[derive(Debug, Clone)]
 pub struct Environment {
@@ -16,6 +18,10 @@ pub struct Environment {
     pub github_step_summary: Option<PathBuf>,
     /// Objects that a push has brought but not yet stored (`GIT_ALTERNATE_OBJECT_DIRECTORIES`).
     pub alternate_object_dirs: Option<OsString>,
+    /// The commits that `git merge` is about to join (`GITHEAD_<id>`): it announces them before it writes MERGE_HEAD.
+    pub merge_heads: Vec<Oid>,
+    /// This very program, when the system can say where it lies.
+    pub program: Option<PathBuf>,
 }
 
 impl Environment {
@@ -28,6 +34,10 @@ impl Environment {
             log: env::var("ORACLE_LOG").ok().filter(|value| !value.is_empty()),
             github_step_summary: path("GITHUB_STEP_SUMMARY"),
             alternate_object_dirs: env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").filter(|value| !value.is_empty()),
+            merge_heads: env::vars_os()
+                .filter_map(|(name, _)| Oid::from_hex(name.to_str()?.strip_prefix("GITHEAD_")?))
+                .collect(),
+            program: env::current_exe().ok(),
         })
     }
 }

@@ -62,6 +62,37 @@ pub fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     replace(path, bytes, 0o666)
 }
 
+/// Replaces `path` by a program that everybody may run, as far as the umask leaves it.
+pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    replace(path, bytes, 0o777)
+}
+
+/// Gives a file or link a second name, where that name is free. Where files can have one name only, the file is moved.
+pub fn link_or_move(path: &Path, second: &Path) -> Result<(), FileError> {
+    match fs::hard_link(path, second) {
+        Ok(()) => sync_directory(second),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(io_error("create", second)(error)),
+        Err(_) => move_file(path, second),
+    }
+}
+
+/// Renames a file or link over `to`, with its mode and times as they are.
+pub fn move_file(from: &Path, to: &Path) -> Result<(), FileError> {
+    match fs::rename(from, to) {
+        Ok(()) => {
+            // Renaming one name of a file over its other name leaves both.
+            let _ = fs::symlink_metadata(from).map(|_| fs::remove_file(from));
+            sync_directory(to)
+        }
+        Err(error) => Err(io_error("move", from)(error)),
+    }
+}
+
+fn sync_directory(path: &Path) -> Result<(), FileError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    File::open(directory).and_then(|directory| directory.sync_all()).map_err(io_error("record", path))
+}
+
 /// Creates `path` with the permissions that the umask leaves, unless something is there already.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let directory = path.parent().unwrap_or(Path::new("."));

@@ -423,7 +423,9 @@ fn status_is_one_screen() {
     staged    pass: 1 change, contract task-0001
     on disk   block: 2 changes, 1 violation, contract task-0001
               docs/guide.md: out_of_scope: changed outside the contract's allowed paths
+    hooks     not installed
     ");
     let document = env.expect(0, &["status", "--json"]).json();
+    assert_eq!(document["hooks"]["state"], "not installed");
     assert_eq!((&document["staged"]["verdict"], &document["worktree"]["verdict"]), (&json!("pass"), &json!("block")));
 }

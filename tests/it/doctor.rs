@@ -17,6 +17,7 @@ fn check(env: &TestEnv, name: &str) -> (i32, String, String) {
 #[test]
 fn a_sound_repository_is_fine() {
     let env = TestEnv::under_contract(&["src/parser.rs"]);
+    env.expect(0, &["hooks", "install"]);
     let ran = env.expect(0, &["doctor"]);
     assert!(ran.stdout.lines().all(|line| line.starts_with("ok")), "{}", ran.shown());
 }

@@ -1,0 +1,97 @@
+//! Commits that are about to get in under a ref.
+
+use std::collections::HashSet;
+
+use crate::base::Oid;
+use crate::base::RepoPath;
+use crate::change::ChangeSet;
+use crate::change::StepKind;
+use crate::contract::Contract;
+use crate::flows::ActiveContract;
+use crate::flows::Failure;
+use crate::flows::active::protected;
+use crate::flows::hook::Decision;
+use crate::flows::hook::RefUpdate;
+use crate::flows::hook::missing;
+use crate::flows::hook::receive;
+use crate::flows::hook::updates::NewValue;
+use crate::gate;
+use crate::gate::Report;
+use crate::git::GitError;
+use crate::git::Look;
+use crate::git::Repository;
+
+/// Judges the commits that a transaction brings onto branches.
+///
+/// Stashes, tags, notes and remote-tracking branches keep whatever they like: nobody's work is lost. A commit that was
+/// parked there is judged when a branch or HEAD moves to it.
+pub(super) fn judge_transaction(repository: &Repository, updates: &[RefUpdate]) -> Result<Decision, Failure> {
+    let is_branch = |update: &&RefUpdate| update.name == "HEAD" || update.name.starts_with("refs/heads/");
+    let branches: Vec<RefUpdate> = updates.iter().filter(is_branch).cloned().collect();
+    let tips = new_ids(&branches);
+    if tips.is_empty() {
+        return Ok(Decision::Allowed);
+    }
+    if repository.work_tree.is_none() {
+        return receive::judge(repository, &branches);
+    }
+    // Refs still have their old values: the transaction is prepared and not yet committed.
+    judge_new(repository, &tips, repository.known_here()?)
+}
+
+/// Returns the objects that refs are to point at, each once.
+pub(super) fn new_ids(updates: &[RefUpdate]) -> Vec<Oid> {
+    let mut ids = Vec::new();
+    for update in updates {
+        match update.new {
+            NewValue::Object(id) if !ids.contains(&id) => ids.push(id),
+            NewValue::Object(_) | NewValue::Deleted | NewValue::Symbolic => {}
+        }
+    }
+    ids
+}
+
+/// Judges by the active contract what `tips` reach and `known` does not.
+pub(super) fn judge_new(repository: &Repository, tips: &[Oid], mut known: Vec<Oid>) -> Result<Decision, Failure> {
+    let state = ActiveContract::load(repository)?;
+    if let ActiveContract::Active { pin, .. } = &state {
+        known.extend(pin.baseline_commit_id());
+    }
+    let tips: Vec<Oid> = tips.iter().copied().filter(|tip| repository.has_news(*tip, &known)).collect();
+    if tips.is_empty() {
+        return Ok(Decision::Allowed);
+    }
+    match &state {
+        ActiveContract::Active { contract, .. } => Ok(judge_by(repository, contract, &tips, &known)?.into()),
+        _ => missing::decide(repository, &state, |look| collect(repository, &tips, &known, look)),
+    }
+}
+
+/// Judges what `tips` reach and `known` does not: each commit, and what they change in all.
+pub(super) fn judge_by(
+    repository: &Repository,
+    contract: &Contract,
+    tips: &[Oid],
+    known: &[Oid],
+) -> Result<Report, Failure> {
+    let protected = protected(repository, Some(contract))?;
+    let in_scope = |path: &RepoPath| contract.scope.covers(path);
+    let set = collect(repository, tips, known, &Look { in_scope: &in_scope })?;
+    Ok(gate::judge(&set, contract, &protected))
+}
+
+fn collect(repository: &Repository, tips: &[Oid], known: &[Oid], look: &Look<'_>) -> Result<ChangeSet, GitError> {
+    let mut all = ChangeSet::default();
+    let mut seen = HashSet::new();
+    for tip in tips {
+        let mut set = repository.since(*tip, known, look)?;
+        // Two branches may share commits; each is shown once.
+        set.steps.retain(|step| match step.kind {
+            StepKind::Commit(id) => seen.insert(id),
+            _ => true,
+        });
+        all.steps.append(&mut set.steps);
+        all.faults.append(&mut set.faults);
+    }
+    Ok(all)
+}
