@@ -201,10 +201,7 @@ fn hooks(flows: &Flows, repository: &Repository) -> Check {
         Summary::Installed if chained == 0 => Check::fine("hooks", format!("version {SHIM_VERSION}, in {directory}")),
         Summary::Installed => Check::fine(
             "hooks",
-            format!(
-                "version {SHIM_VERSION}, after {} that were there before, in {directory}",
-                plural(chained as u64, "hook")
-            ),
+            format!("version {SHIM_VERSION}, after {} of others, in {directory}", plural(chained as u64, "hook")),
         ),
         Summary::NotInstalled => {
             Check::note("hooks", "not installed: nothing keeps a commit from getting in", "git oracle hooks install")

@@ -27,33 +27,37 @@ pub enum Target {
 impl Repository {
     /// Returns where every ref points.
     pub fn tips(&self) -> Result<Vec<Tip>, GitError> {
-        self.list_refs("--format=%(objectname) %(*objectname) %(refname)", &[])
-    }
-
-    fn list_refs(&self, format: &str, patterns: &[&str]) -> Result<Vec<Tip>, GitError> {
-        let finished = self.git.run(&[&["for-each-ref", format], patterns].concat())?;
-        if !finished.succeeded() {
-            return Err(GitError::Failed { command: "for-each-ref".into(), reason: first_line(&finished.stderr) });
-        }
-        let text = String::from_utf8_lossy(&finished.stdout);
-        let tip = |line: &str| {
+        let lines = self.list_refs("--format=%(objectname) %(*objectname) %(refname)", &[])?;
+        let tip = |line: &String| {
             let mut fields = line.splitn(3, ' ');
             let (id, peeled, name) = (fields.next()?, fields.next()?, fields.next()?);
             Some(Tip { name: name.to_owned(), id: Oid::from_hex(peeled).or_else(|| Oid::from_hex(id))? })
         };
-        Ok(text.lines().filter_map(tip).collect())
+        Ok(lines.iter().filter_map(tip).collect())
     }
 
-    /// Returns where branches point. They point at commits, so no object has to be opened to find out.
+    /// Returns where branches point. A branch that is another name for a ref says nothing of its own: that ref need not be
+    /// a branch, and then nobody has judged what it points at.
     fn branch_tips(&self, patterns: &[&str]) -> Result<Vec<Oid>, GitError> {
-        let tips = self.list_refs("--format=%(objectname)  %(refname)", patterns)?;
-        Ok(tips.into_iter().map(|tip| tip.id).collect())
+        let lines = self.list_refs("--format=%(objectname) %(symref)", patterns)?;
+        Ok(lines.iter().filter_map(|line| Oid::from_hex(line.strip_suffix(' ')?)).collect())
+    }
+
+    fn list_refs(&self, format: &str, patterns: &[&str]) -> Result<Vec<String>, GitError> {
+        let finished = self.git.run(&[&["for-each-ref", format], patterns].concat())?;
+        if !finished.succeeded() {
+            return Err(GitError::Failed { command: "for-each-ref".into(), reason: first_line(&finished.stderr) });
+        }
+        Ok(String::from_utf8_lossy(&finished.stdout).lines().map(str::to_owned).collect())
     }
 
     /// Returns what counts as known before a branch moves here: every branch, every remote-tracking branch, HEAD.
     pub fn known_here(&self) -> Result<Vec<Oid>, GitError> {
         let mut known = self.branch_tips(&["refs/heads/", "refs/remotes/"])?;
-        known.extend(self.head()?);
+        // A HEAD that names a branch adds nothing, and one that names another ref nothing that was judged.
+        if !self.git.run(&["symbolic-ref", "--quiet", "HEAD"])?.succeeded() {
+            known.extend(self.head()?);
+        }
         Ok(known)
     }
 

@@ -46,6 +46,31 @@ fn each_thing_that_can_break_is_seen() {
 }
 
 #[test]
+fn the_hooks_are_looked_at() {
+    let env = TestEnv::under_contract(&["src/"]);
+    assert_eq!(
+        check(&env, "hooks"),
+        (0, "note".into(), "not installed: nothing keeps a commit from getting in".into())
+    );
+    env.user_hook(".git/hooks/pre-push", "true\n");
+    env.expect(0, &["hooks", "install"]);
+    let (code, state, message) = check(&env, "hooks");
+    assert_eq!((code, state.as_str()), (0, "ok"));
+    assert!(message.starts_with("version 1, after 1 hook of others, in "), "{message}");
+    for (harm, expected) in [
+        ("chmod -x .git/hooks/pre-commit", "pre-commit is not executable, so git ignores it"),
+        ("rm .git/hooks/pre-push", "pre-push is not installed"),
+        ("echo >.git/hooks/pre-merge-commit", "pre-merge-commit is another hook, and ours does not run"),
+    ] {
+        env.sh(harm);
+        let (code, state, message) = check(&env, "hooks");
+        assert_eq!((code, state.as_str(), message.as_str()), (1, "broken", expected));
+        env.expect(0, &["hooks", "install"]);
+        assert_eq!(check(&env, "hooks").1, "ok", "{harm}");
+    }
+}
+
+#[test]
 fn outside_a_repository_it_still_answers() {
     let env = TestEnv::empty();
     assert_eq!(check(&env, "repository").1, "broken");

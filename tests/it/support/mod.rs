@@ -62,6 +62,13 @@ impl TestEnv {
         env
     }
 
+    /// Returns a world with a repository under a contract that allows these paths, and with the hooks installed.
+    pub fn hooked(allow: &[&str]) -> Self {
+        let env = Self::under_contract(allow);
+        env.expect(0, &["hooks", "install"]);
+        env
+    }
+
     pub fn root(&self) -> &Path {
         self.root.path()
     }
@@ -112,6 +119,45 @@ impl TestEnv {
         command.args(args).envs(vars.iter().copied());
         let output = command.stdin(std::process::Stdio::null()).output();
         self.ran(output.unwrap_or_else(|error| panic!("{program}: {error}")))
+    }
+
+    /// Starts a program of this world whose stdout is read while it runs.
+    pub fn start(&self, program: &str, args: &[&str]) -> std::process::Child {
+        let mut command = self.command(program, &self.repo());
+        command.args(args).stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+        command.spawn().unwrap_or_else(|error| panic!("{program}: {error}"))
+    }
+
+    /// Runs a line of shell in the repository.
+    pub fn sh(&self, script: &str) -> Ran {
+        self.run_in(&self.repo(), "sh", &["-c", script], &[])
+    }
+
+    /// Runs git past every hook, as somebody who goes around them; it has to succeed.
+    pub fn unhooked(&self, args: &[&str]) -> String {
+        self.git(&[&["-c", "core.hooksPath=/dev/null"], args].concat())
+    }
+
+    /// Returns a commit that no ref has, with this change on top of HEAD; the index and the files stay as they are.
+    pub fn loose_commit(&self, path: &str, text: &str) -> String {
+        let script = format!(
+            "export GIT_INDEX_FILE=\"$TMPDIR/loose-index\" && git read-tree HEAD &&
+            id=$(printf '{text}' | git hash-object -w --stdin) &&
+            git update-index --add --cacheinfo 100644,$id,{path} &&
+            git commit-tree -p HEAD -m loose $(git write-tree)"
+        );
+        let ran = self.sh(&script);
+        assert_eq!(ran.code, 0, "{}", ran.shown());
+        ran.stdout.trim_end().to_owned()
+    }
+
+    /// Writes an executable hook of the user's.
+    pub fn user_hook(&self, path: &str, body: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        self.write(path, &format!("#!/bin/sh\n{body}"));
+        let path = self.repo().join(path);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        path
     }
 
     /// Runs git in the repository; it has to succeed.
