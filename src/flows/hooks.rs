@@ -11,6 +11,7 @@ use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::activate::worktree_name;
+use crate::git::Desk;
 use crate::git::Hooks;
 use crate::git::Origin;
 use crate::git::Repository;
@@ -104,6 +105,7 @@ pub(super) fn install_into(flows: &Flows, repository: &Repository) -> Result<Ins
     }
     let unknown = || Failure::new(Kind::Other, "failed to find this program").hinted("Run it by its full path.");
     let program = flows.environment.program.clone().filter(|program| program.exists()).ok_or_else(unknown)?;
+    let _lock = Desk::of(repository).lock()?;
     let warnings = warnings(repository, &hooks)?;
     let installed = Installed { directory, hooks: hooks.install(&program)?, warnings };
     if installed.is_news() {
@@ -163,6 +165,7 @@ fn warnings(repository: &Repository, hooks: &Hooks<'_>) -> Result<Vec<String>, F
 /// Removes the hooks and puts back what was there. Returns the names of those that were ours.
 pub fn uninstall(flows: &Flows) -> Result<Vec<String>, Failure> {
     let repository = flows.repository()?;
+    let _lock = Desk::of(&repository).lock()?;
     let removed = Hooks::of(&repository).uninstall()?;
     if !removed.is_empty() {
         record(&repository, "HOOKS_REMOVED")?;

@@ -40,12 +40,19 @@ impl<'a> History<'a> {
 
     /// Returns the commits reachable from `tip` and from none of `known`, newest first.
     pub fn range(&mut self, tip: Oid, known: &[Oid]) -> Result<Vec<Oid>, Missing> {
-        self.commit(tip)?;
+        self.range_of(&[tip], known)
+    }
+
+    /// Returns the commits reachable from any of `tips` and from none of `known`, newest first.
+    pub fn range_of(&mut self, tips: &[Oid], known: &[Oid]) -> Result<Vec<Oid>, Missing> {
         let mut walk = Walk::default();
         for id in known {
             self.mark(&mut walk, *id, KNOWN);
         }
-        self.mark(&mut walk, tip, 0);
+        for tip in tips {
+            self.commit(*tip)?;
+            self.mark(&mut walk, *tip, 0);
+        }
         let mut listed = Vec::new();
         let mut slop = SLOP;
         while slop > 0 {

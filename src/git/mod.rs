@@ -46,5 +46,6 @@ pub use repository::Repository;
 pub use shim::Runner;
 pub use shim::SHIM_VERSION;
 pub use shim::Shim;
+pub use tips::News;
 pub use tips::Target;
 pub use tips::Tip;

@@ -1,6 +1,7 @@
 //! Where refs point, and which commits they do not reach yet.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::base::Oid;
 use crate::git::GitError;
@@ -22,6 +23,15 @@ pub enum Target {
     Commit(Oid),
     /// Content without a commit: a blob, a tree, or a tag of one.
     Content(String),
+}
+
+/// What would be new under some refs.
+pub struct News {
+    /// Those that reach new commits.
+    pub tips: Vec<Oid>,
+    /// The known commits that the new ones build upon. Every way out of the new ones leads through them, so they say the
+    /// same as all that is known, which may be thousands of refs.
+    pub known: Vec<Oid>,
 }
 
 impl Repository {
@@ -81,10 +91,21 @@ impl Repository {
         self.branch_tips(&patterns.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Tells whether `tip` reaches a commit that none of `known` reaches. What cannot be read counts as such.
-    pub fn has_news(&self, tip: Oid, known: &[Oid]) -> bool {
-        !known.contains(&tip)
-            && History::new(&self.objects).range(tip, known).map_or(true, |commits| !commits.is_empty())
+    /// Returns which of `tips` reach commits that none of `known` reaches.
+    pub fn news(&self, tips: &[Oid], known: &[Oid]) -> News {
+        let mut history = History::new(&self.objects);
+        let Ok(commits) = history.range_of(tips, known) else {
+            // Whoever judges them finds out what cannot be read.
+            return News { tips: tips.to_vec(), known: known.to_vec() };
+        };
+        let new: HashSet<Oid> = commits.iter().copied().collect();
+        let mut border = HashSet::new();
+        for id in &commits {
+            let parents = history.commit(*id).map(|commit| commit.parent_ids.clone()).unwrap_or_default();
+            border.extend(parents.into_iter().filter(|parent| !new.contains(parent)));
+        }
+        let tips = tips.iter().copied().filter(|tip| new.contains(tip)).collect();
+        News { tips, known: border.into_iter().collect() }
     }
 
     /// Returns what each of these objects is.
@@ -113,7 +134,7 @@ impl Repository {
             };
             targets.insert(*id, target);
         }
-        if targets.len() < ids.iter().collect::<std::collections::HashSet<_>>().len() {
+        if targets.len() < ids.iter().collect::<HashSet<_>>().len() {
             return Err(GitError::Failed { command: "cat-file".into(), reason: first_line(&finished.stderr) });
         }
         Ok(targets)

@@ -308,3 +308,27 @@ fn only_the_prepared_state_is_judged() {
         }
     }
 }
+
+#[test]
+fn a_bare_repository_with_worktrees_works_and_is_held() {
+    let env = TestEnv::new();
+    let bare = env.root().join("bare.git");
+    env.git(&["clone", "-q", "--bare", ".", &bare.to_string_lossy()]);
+    let linked = env.root().join("linked");
+    env.git_in(&bare, &["worktree", "add", "-q", "-b", "linked", &linked.to_string_lossy()]);
+    assert_eq!(env.oracle_in(&linked, &["init"]).code, 0);
+    let file = env.contract_file("contract.json", &contract(&["src/"]));
+    assert_eq!(env.oracle_in(&linked, &["contract", "activate", &file]).code, 0);
+    env.run_in(&linked, "sh", &["-c", "echo x >>src/parser.rs"], &[]);
+    env.git_in(&linked, &["commit", "-q", "-a", "-m", "Work"]);
+    // In the bare repository itself: what is known passes, what is new is refused without a contract.
+    env.git_in(&bare, &["branch", "same", "main"]);
+    env.git_in(&bare, &["worktree", "add", "-q", "-b", "second", "../second"]);
+    let refused = env.run_in(&env.repo(), "git", &["push", "-q", &bare.to_string_lossy(), "HEAD~0:refs/heads/x"], &[]);
+    assert_eq!(refused.code, 0, "{}", refused.shown());
+    let bad = env.loose_commit("docs/guide.md", "bad");
+    let target = format!("{bad}:refs/heads/y");
+    let refused = env.run_in(&env.repo(), "git", &["push", "-q", &bare.to_string_lossy(), &target], &[]);
+    assert_ne!(refused.code, 0, "{}", refused.shown());
+    assert_ne!(env.run_in(&bare, "git", &["rev-parse", "-q", "--verify", "refs/heads/y"], &[]).code, 0);
+}

@@ -19,6 +19,7 @@ use crate::gate;
 use crate::gate::Report;
 use crate::git::GitError;
 use crate::git::Look;
+use crate::git::News;
 use crate::git::Repository;
 
 /// Judges the commits that a transaction brings onto branches.
@@ -32,11 +33,16 @@ pub(super) fn judge_transaction(repository: &Repository, updates: &[RefUpdate]) 
     if tips.is_empty() {
         return Ok(Decision::Allowed);
     }
-    if repository.work_tree.is_none() {
-        return receive::judge(repository, &branches);
-    }
     // Refs still have their old values: the transaction is prepared and not yet committed.
-    judge_new(repository, &tips, repository.known_here()?)
+    let known = repository.known_here()?;
+    if repository.work_tree.is_some() {
+        return judge_new(repository, &tips, known);
+    }
+    // A bare repository whose worktrees brought the hook: contracts are bound to refs there.
+    match repository.news(&tips, &known).tips.is_empty() {
+        true => Ok(Decision::Allowed),
+        false => receive::judge(repository, &branches),
+    }
 }
 
 /// Returns the objects that refs are to point at, each once.
@@ -57,34 +63,29 @@ pub(super) fn judge_new(repository: &Repository, tips: &[Oid], mut known: Vec<Oi
     if let ActiveContract::Active { pin, .. } = &state {
         known.extend(pin.baseline_commit_id());
     }
-    let tips: Vec<Oid> = tips.iter().copied().filter(|tip| repository.has_news(*tip, &known)).collect();
-    if tips.is_empty() {
+    let news = repository.news(tips, &known);
+    if news.tips.is_empty() {
         return Ok(Decision::Allowed);
     }
     match &state {
-        ActiveContract::Active { contract, .. } => Ok(judge_by(repository, contract, &tips, &known)?.into()),
-        _ => missing::decide(repository, &state, |look| collect(repository, &tips, &known, look)),
+        ActiveContract::Active { contract, .. } => Ok(judge_by(repository, contract, &news)?.into()),
+        _ => missing::decide(repository, &state, |look| collect(repository, &news, look)),
     }
 }
 
-/// Judges what `tips` reach and `known` does not: each commit, and what they change in all.
-pub(super) fn judge_by(
-    repository: &Repository,
-    contract: &Contract,
-    tips: &[Oid],
-    known: &[Oid],
-) -> Result<Report, Failure> {
+/// Judges what is new: each commit, and what they change in all.
+pub(super) fn judge_by(repository: &Repository, contract: &Contract, news: &News) -> Result<Report, Failure> {
     let protected = protected(repository, Some(contract))?;
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let set = collect(repository, tips, known, &Look { in_scope: &in_scope })?;
+    let set = collect(repository, news, &Look { in_scope: &in_scope })?;
     Ok(gate::judge(&set, contract, &protected))
 }
 
-fn collect(repository: &Repository, tips: &[Oid], known: &[Oid], look: &Look<'_>) -> Result<ChangeSet, GitError> {
+fn collect(repository: &Repository, news: &News, look: &Look<'_>) -> Result<ChangeSet, GitError> {
     let mut all = ChangeSet::default();
     let mut seen = HashSet::new();
-    for tip in tips {
-        let mut set = repository.since(*tip, known, look)?;
+    for tip in &news.tips {
+        let mut set = repository.since(*tip, &news.known, look)?;
         // Two branches may share commits; each is shown once.
         set.steps.retain(|step| match step.kind {
             StepKind::Commit(id) => seen.insert(id),

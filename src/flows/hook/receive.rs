@@ -1,6 +1,7 @@
 //! What a server has been sent.
 
 use crate::base::Oid;
+use crate::contract::Contract;
 use crate::flows::ActiveContract;
 use crate::flows::Failure;
 use crate::flows::gate::refused;
@@ -14,6 +15,7 @@ use crate::flows::hook::push::commits_of;
 use crate::flows::hook::updates::NewValue;
 use crate::gate::Report;
 use crate::gate::Verdict;
+use crate::git::Pin;
 use crate::git::Repository;
 use crate::git::Tip;
 
@@ -38,53 +40,53 @@ pub(super) fn judge(repository: &Repository, updates: &[RefUpdate]) -> Result<De
         };
     }
     let bindings = Bindings::load(repository)?;
-    let mut whole: Option<Report> = None;
+    // Refs that are held to the same are judged together.
+    let mut groups: Vec<(Holding<'_>, Vec<(&str, Oid)>)> = Vec::new();
     for (name, id) in named {
-        let report = judge_ref(repository, &bindings, &tips, name, id)?;
-        whole = Some(match whole.take() {
-            None => report,
-            Some(before) => join(before, report),
-        });
+        let holding = bindings.of(name);
+        match groups.iter_mut().find(|(known, _)| known.is_like(&holding)) {
+            Some((_, refs)) => refs.push((name, id)),
+            None => groups.push((holding, vec![(name, id)])),
+        }
     }
-    Ok(whole.map_or(Decision::Allowed, Decision::from))
+    let mut reports = Vec::new();
+    for (holding, refs) in &groups {
+        reports.extend(judge_group(repository, &bindings, &tips, holding, refs)?);
+    }
+    Ok(reports.into_iter().reduce(join).map_or(Decision::Allowed, Decision::from))
 }
 
-fn judge_ref(
+/// Returns the reports of every contract that holds for these refs.
+fn judge_group(
     repository: &Repository,
     bindings: &Bindings,
     tips: &[Tip],
-    name: &str,
-    id: Oid,
-) -> Result<Report, Failure> {
-    let new = match commits_of(repository, &[(name, id)])? {
+    holding: &Holding<'_>,
+    refs: &[(&str, Oid)],
+) -> Result<Vec<Report>, Failure> {
+    let new = match commits_of(repository, refs)? {
         Ok(new) => new,
-        Err(report) => return Ok(report),
+        Err(report) => return Ok(vec![report]),
     };
-    let holding = bindings.of(name);
     let contracts = holding.contracts(repository)?;
     if contracts.is_empty() {
-        return Ok(match holding {
+        return Ok(vec![match holding {
             Holding::ForAll(state) => refused(state),
             Holding::Bound(_) => refused(&ActiveContract::Missing),
-        });
+        }]);
     }
     // What a ref under another contract has was judged by that one, if at all. Otherwise a commit could take the way
     // through the ref with the widest contract.
     let is_known = |tip: &&Tip| {
         let other = bindings.of(&tip.name);
-        tip.name == name || other.is_closed() || other.is_like(&holding)
+        other.is_closed() || other.is_like(holding)
     };
     let known: Vec<Oid> = tips.iter().filter(is_known).map(|tip| tip.id).collect();
-    let mut whole: Option<Report> = None;
-    for (contract, pin) in &contracts {
+    let judge = |(contract, pin): &(Contract, Pin)| {
         let known: Vec<Oid> = known.iter().copied().chain(pin.baseline_commit_id()).collect();
-        let report = judge_by(repository, contract, &new, &known)?;
-        whole = Some(match whole.take() {
-            None => report,
-            Some(before) => join(before, report),
-        });
-    }
-    Ok(whole.unwrap_or_else(|| refused(&ActiveContract::Missing)))
+        judge_by(repository, contract, &repository.news(&new, &known))
+    };
+    contracts.iter().map(judge).collect()
 }
 
 /// Joins two reports; the strictest decides, and its contract is the one that is named.
