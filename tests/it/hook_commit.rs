@@ -332,3 +332,23 @@ fn a_bare_repository_with_worktrees_works_and_is_held() {
     assert_ne!(refused.code, 0, "{}", refused.shown());
     assert_ne!(env.run_in(&bare, "git", &["rev-parse", "-q", "--verify", "refs/heads/y"], &[]).code, 0);
 }
+
+#[test]
+fn another_name_for_a_ref_makes_nothing_known() {
+    let env = TestEnv::hooked(&["src/"]);
+    let bad = env.loose_commit("docs/guide.md", "bad");
+    env.git(&["tag", "parked", &bad]);
+    for (name, back) in [
+        ("refs/heads/alias", "git symbolic-ref -d refs/heads/alias"),
+        ("HEAD", "git symbolic-ref HEAD refs/heads/main"),
+    ] {
+        env.git(&["symbolic-ref", name, "refs/tags/parked"]);
+        let refused = env.sh(&format!("git update-ref refs/heads/new {bad}"));
+        assert!(
+            refused.code != 0 && refused.stderr.contains("docs/guide.md: out_of_scope"),
+            "{name}: {}",
+            refused.shown()
+        );
+        assert_eq!(env.sh(back).code, 0, "{name}");
+    }
+}

@@ -375,6 +375,8 @@ fn pre_commit_keeps_running_and_may_write_its_hooks_again() {
     env.expect(0, &["hooks", "install"]);
     again(&env);
     is_judged(&env, "mine\ntool ran\n");
+    env.expect(0, &["hooks", "install"]);
+    is_judged(&env, "mine\ntool ran\n");
     env.expect(0, &["hooks", "uninstall"]);
     let ran = env.sh("git commit -q --allow-empty -m x");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, "mine\ntool ran\n"), "{}", ran.shown());
