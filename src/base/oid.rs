@@ -65,6 +65,22 @@ impl Oid {
         self.bytes == [0; 32]
     }
 
+    /// Tells whether this names the blob without content, which is the same in every repository.
+    pub fn is_empty_blob(&self) -> bool {
+        const SHA1: [u8; 20] = [
+            0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b, 0x29, 0xae, 0x77, 0x5a, 0xd8, 0xc2, 0xe4, 0x8c,
+            0x53, 0x91,
+        ];
+        const SHA256: [u8; 32] = [
+            0x47, 0x3a, 0x0f, 0x4c, 0x3b, 0xe8, 0xa9, 0x36, 0x81, 0xa2, 0x67, 0xe3, 0xb1, 0xe9, 0xa7, 0xdc, 0xda, 0x11,
+            0x85, 0x43, 0x6f, 0xe1, 0x41, 0xf7, 0x74, 0x91, 0x20, 0xa3, 0x03, 0x72, 0x18, 0x13,
+        ];
+        match self.kind {
+            HashKind::Sha1 => self.bytes[..20] == SHA1,
+            HashKind::Sha256 => self.bytes == SHA256,
+        }
+    }
+
     pub const fn kind(&self) -> HashKind {
         self.kind
     }
@@ -129,6 +145,17 @@ mod tests {
     fn hex_round_trips_for_both_kinds() {
         for text in ["0123456789abcdef0123456789abcdef01234567", &"ab".repeat(32)] {
             assert_eq!(Oid::from_hex(text).unwrap().to_string(), *text);
+        }
+    }
+
+    #[test]
+    fn the_empty_blob_is_known_for_both_kinds() {
+        for text in [
+            "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+            "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+        ] {
+            assert!(Oid::from_hex(text).unwrap().is_empty_blob());
+            assert!(!Oid::from_hex(&text.replace("e2", "e3").replace("20", "21")).unwrap().is_empty_blob());
         }
     }
 

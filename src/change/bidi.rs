@@ -4,10 +4,13 @@ use std::collections::HashSet;
 
 use memchr::memchr;
 
+/// The byte with which each of them begins in UTF-8.
+pub const BIDI_LEAD: u8 = 0xe2;
+
 /// Tells whether `bytes` hold one of U+202A–202E or U+2066–2069 in UTF-8. Marks such as U+200E and U+200F are harmless.
 pub fn has_bidi(bytes: &[u8]) -> bool {
     let mut rest = bytes;
-    while let Some(at) = memchr(0xe2, rest) {
+    while let Some(at) = memchr(BIDI_LEAD, rest) {
         rest = &rest[at..];
         if matches!(rest, [0xe2, 0x80, 0xaa..=0xae, ..] | [0xe2, 0x81, 0xa6..=0xa9, ..]) {
             return true;

@@ -14,6 +14,7 @@ mod source;
 mod tree;
 mod treediff;
 
+pub use bidi::BIDI_LEAD;
 pub use bidi::added_bidi_lines;
 pub use bidi::has_bidi;
 pub use commit::Commit;

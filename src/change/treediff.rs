@@ -5,7 +5,7 @@
 //! old one are opened, so the cost follows the change and not the size of the repository.
 
 use std::cmp::Ordering;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::base::HashKind;
 use crate::base::Oid;
@@ -27,7 +27,7 @@ pub trait Trees {
     fn hash_kind(&self) -> HashKind;
 
     /// Returns the bytes of a tree object, or the reason why there are none.
-    fn tree(&self, id: &Oid) -> Result<Rc<Vec<u8>>, String>;
+    fn tree(&self, id: &Oid) -> Result<Arc<Vec<u8>>, String>;
 }
 
 /// Why two trees could not be compared, and in which directory.
@@ -183,8 +183,8 @@ impl Directory {
         }
     }
 
-    fn load(&self, trees: &impl Trees, id: Option<Oid>) -> Result<Rc<Vec<u8>>, DiffError> {
-        let Some(id) = id else { return Ok(Rc::default()) };
+    fn load(&self, trees: &impl Trees, id: Option<Oid>) -> Result<Arc<Vec<u8>>, DiffError> {
+        let Some(id) = id else { return Ok(Arc::default()) };
         trees.tree(&id).map_err(|reason| DiffError::Unreadable { directory: RepoPath::new(self.path.clone()), reason })
     }
 
@@ -234,8 +234,8 @@ mod tests {
             HashKind::Sha256
         }
 
-        fn tree(&self, id: &Oid) -> Result<Rc<Vec<u8>>, String> {
-            self.0.borrow().get(id).cloned().map(Rc::new).ok_or_else(|| "missing".to_owned())
+        fn tree(&self, id: &Oid) -> Result<Arc<Vec<u8>>, String> {
+            self.0.borrow().get(id).cloned().map(Arc::new).ok_or_else(|| "missing".to_owned())
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use gix::index::entry::Flags;
 use gix::index::entry::Stage;
@@ -159,7 +159,7 @@ pub struct BuiltTrees {
     pub root: Oid,
     /// Paths of an unresolved merge: no commit can be made while there are any.
     pub unmerged: Vec<RepoPath>,
-    trees: HashMap<Oid, Rc<Vec<u8>>>,
+    trees: HashMap<Oid, Arc<Vec<u8>>>,
     directories: HashMap<Vec<u8>, Built>,
 }
 
@@ -186,7 +186,7 @@ impl Trees for Overlay<'_> {
         self.objects.hash_kind()
     }
 
-    fn tree(&self, id: &Oid) -> Result<Rc<Vec<u8>>, String> {
+    fn tree(&self, id: &Oid) -> Result<Arc<Vec<u8>>, String> {
         self.built.trees.get(id).map_or_else(|| self.objects.tree(id), |bytes| Ok(bytes.clone()))
     }
 }
@@ -270,7 +270,7 @@ impl<'a> Builder<'a> {
             commit: None,
             message,
         })?;
-        self.made.trees.insert(id, Rc::new(directory.bytes));
+        self.made.trees.insert(id, Arc::new(directory.bytes));
         self.made.directories.insert(path.clone(), Built { id, entries: directory.entries });
         match self.open.last().map(|parent| parent.path_len) {
             Some(parent_len) => {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
@@ -17,6 +18,7 @@ use crate::change::added_bidi_lines;
 use crate::change::has_bidi;
 use crate::git::Look;
 use crate::git::objects::Objects;
+use crate::git::store::Hints;
 use crate::system;
 
 /// A file on disk larger than this is looked through once and not loaded.
@@ -69,7 +71,7 @@ impl Traits {
 
 impl Contents<'_> {
     pub fn read(&self, id: &Oid) -> Result<Vec<u8>, String> {
-        let Some(content) = self.unstored.get(id) else { return self.objects.blob(id) };
+        let Some(content) = self.unstored.get(id) else { return self.objects.blob(id).map(Arc::unwrap_or_clone) };
         if content.size > MAX_LOADED_BYTES {
             return Err(format!("{} bytes are too many to compare", content.size));
         }
@@ -139,6 +141,13 @@ fn inspect_change(
     Ok(())
 }
 
+fn stored_traits(objects: &Objects, id: &Oid) -> Result<Traits, String> {
+    match objects.blob_hints(id) {
+        Some(Hints { nul: false, lead: false }) => Ok(Traits::default()),
+        _ => objects.blob(id).map(|content| Traits::of(&content)),
+    }
+}
+
 /// Looks through every content of the set once, on all processors when there are many.
 fn read_traits(set: &ChangeSet, contents: &Contents<'_>, look: &Look<'_>) -> HashMap<Oid, Result<Traits, String>> {
     let mut traits: HashMap<Oid, Result<Traits, String>> = HashMap::new();
@@ -162,10 +171,9 @@ fn read_traits(set: &ChangeSet, contents: &Contents<'_>, look: &Look<'_>) -> Has
     let found = Mutex::new(Vec::with_capacity(wanted.len()));
     let work = |objects: &Objects| {
         let mut mine = Vec::new();
-        let mut buffer = Vec::new();
         while let Some(rest) = wanted.get(next.fetch_add(MIN_PER_THREAD, Ordering::Relaxed)..) {
             for (_, id) in rest.iter().take(MIN_PER_THREAD) {
-                mine.push((*id, objects.blob_into(id, &mut buffer).map(|()| Traits::of(&buffer))));
+                mine.push((*id, stored_traits(objects, id)));
             }
         }
         if let Ok(mut found) = found.lock() {

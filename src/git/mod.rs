@@ -25,6 +25,7 @@ mod range;
 mod repository;
 mod shim;
 mod state;
+mod store;
 mod tips;
 mod worktree;
 

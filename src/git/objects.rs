@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use gix::objs::Kind;
 use gix::odb;
@@ -16,40 +16,47 @@ use crate::change::Commit;
 use crate::change::Trees;
 use crate::change::parse_commit;
 use crate::git::GitError;
-
-/// No single object larger than this is loaded: its size comes from whoever made it.
-const MAX_OBJECT_BYTES: usize = 1 << 30;
-
-/// Enough for the delta bases and directories that neighbouring commits share.
-const PACK_CACHE_BYTES: usize = 8 << 20;
+use crate::git::store::Hints;
+use crate::git::store::MAX_OBJECT_BYTES;
+use crate::git::store::Object;
+use crate::git::store::Store;
 
 /// A handle to the objects of a repository. Cloning it gives another thread its own caches.
 #[derive(Clone)]
 pub struct Objects {
-    stores: Vec<odb::Handle>,
+    stores: Vec<Store>,
+    /// The same directories for gix, which is asked for what a store does not find.
+    slow_stores: Vec<odb::Handle>,
     hash: HashKind,
 }
 
 impl Objects {
     /// Opens the object directories; the first is the repository's own, the others are searched after it.
     pub fn open(directories: &[PathBuf], hash: HashKind) -> Result<Self, GitError> {
-        let stores = directories.iter().map(|directory| open_store(directory, hash)).collect::<Result<_, _>>()?;
-        Ok(Objects { stores, hash })
+        let stores = directories.iter().map(|directory| Store::new(directory, hash)).collect();
+        // Opening these costs little; their packs are looked at when the first object is asked for.
+        let slow_stores = directories.iter().map(|directory| open_store(directory, hash)).collect::<Result<_, _>>()?;
+        Ok(Objects { stores, slow_stores, hash })
     }
 
     /// Returns the content of an object of this kind, or why there is none.
-    fn read(&self, id: &Oid, kind: Kind) -> Result<Vec<u8>, String> {
-        let mut buffer = Vec::new();
-        self.read_into(id, kind, &mut buffer).map(|()| buffer)
+    fn read(&self, id: &Oid, kind: Kind) -> Result<Arc<Vec<u8>>, String> {
+        // An id of the other hash kind names nothing here, and gix takes it for a mistake of ours.
+        if id.kind() != self.hash {
+            return Err(format!("object {id} is missing"));
+        }
+        let found = self.stores.iter().find_map(|store| store.find(id));
+        match found.map_or_else(|| self.read_slowly(id), Ok)? {
+            (found, content) if found == kind => Ok(content),
+            (found, _) => Err(format!("object {id} is a {found}, not a {kind}")),
+        }
     }
 
-    fn read_into(&self, id: &Oid, kind: Kind, buffer: &mut Vec<u8>) -> Result<(), String> {
-        // An id of the other hash kind names nothing here, and gix takes it for a mistake of ours.
-        let stores = self.stores.iter().filter(|_| id.kind() == self.hash);
-        for store in stores {
-            match store.try_find(&to_gix(id), buffer) {
-                Ok(Some(data)) if data.kind == kind => return Ok(()),
-                Ok(Some(data)) => return Err(format!("object {id} is a {}, not a {kind}", data.kind)),
+    fn read_slowly(&self, id: &Oid) -> Result<Object, String> {
+        let mut buffer = Vec::new();
+        for store in &self.slow_stores {
+            match store.try_find(&to_gix(id), &mut buffer) {
+                Ok(Some(data)) => return Ok((data.kind, Arc::new(buffer))),
                 Ok(None) => {}
                 Err(error) => return Err(format!("object {id} cannot be read ({})", visible(&error.to_string()))),
             }
@@ -57,13 +64,13 @@ impl Objects {
         Err(format!("object {id} is missing"))
     }
 
-    pub fn blob(&self, id: &Oid) -> Result<Vec<u8>, String> {
+    pub fn blob(&self, id: &Oid) -> Result<Arc<Vec<u8>>, String> {
         self.read(id, Kind::Blob)
     }
 
-    /// Puts the content of a blob into a buffer that is used again and again.
-    pub fn blob_into(&self, id: &Oid, buffer: &mut Vec<u8>) -> Result<(), String> {
-        self.read_into(id, Kind::Blob, buffer)
+    /// Returns what a blob can have in it, where that is known without putting it together.
+    pub fn blob_hints(&self, id: &Oid) -> Option<Hints> {
+        self.stores.first()?.blob_hints(id)
     }
 
     pub fn commit(&self, id: &Oid) -> Result<Commit, String> {
@@ -73,7 +80,7 @@ impl Objects {
 
     /// Returns the size of an object without loading it.
     pub fn size(&self, id: &Oid) -> Option<u64> {
-        let stores = self.stores.iter().filter(|_| id.kind() == self.hash);
+        let stores = self.slow_stores.iter().filter(|_| id.kind() == self.hash);
         stores.into_iter().find_map(|store| store.try_header(&to_gix(id)).ok().flatten()).map(|header| header.size())
     }
 
@@ -89,17 +96,15 @@ impl Trees for Objects {
         self.hash
     }
 
-    fn tree(&self, id: &Oid) -> Result<Rc<Vec<u8>>, String> {
-        self.read(id, Kind::Tree).map(Rc::new)
+    fn tree(&self, id: &Oid) -> Result<Arc<Vec<u8>>, String> {
+        self.read(id, Kind::Tree)
     }
 }
 
 fn open_store(directory: &Path, hash: HashKind) -> Result<odb::Handle, GitError> {
     let options = odb::store::init::Options { alloc_limit_bytes: Some(MAX_OBJECT_BYTES), ..Default::default() };
-    let mut store = odb::at_opts(directory, to_gix_kind(hash), [], options)
-        .map_err(|error| GitError::Unreadable { what: directory.display().to_string(), reason: error.to_string() })?;
-    store.set_pack_cache(|| Box::new(odb::pack::cache::lru::MemoryCappedHashmap::new(PACK_CACHE_BYTES)));
-    Ok(store)
+    odb::at_opts(directory, to_gix_kind(hash), [], options)
+        .map_err(|error| GitError::Unreadable { what: directory.display().to_string(), reason: error.to_string() })
 }
 
 pub(super) fn to_gix(id: &Oid) -> gix::ObjectId {

@@ -152,7 +152,7 @@ pub fn find_sources(
         // Many new files may have the same content: where it came from is found out once.
         let mut known: HashMap<Oid, Exact> = HashMap::new();
         for change in &mut step.changes {
-            let Some(id) = new_content(change).filter(|id| prints.size(id) != Some(0)) else { continue };
+            let Some(id) = new_content(change).filter(|id| !id.is_empty_blob()) else { continue };
             let had = |path: &RepoPath, id: &Oid| old_files.had(number, path, id);
             let exact = match known.entry(id) {
                 Entry::Occupied(entry) => entry.into_mut(),

@@ -215,7 +215,7 @@ impl Repository {
         let read = || {
             let tree_id = self.objects.commit(commit_id)?.tree_id;
             match super::origin::entry_at(&self.objects, tree_id, path)? {
-                Some(entry) => self.objects.blob(&entry.id).map(Some),
+                Some(entry) => self.objects.blob(&entry.id).map(|content| Some(content.to_vec())),
                 None => Ok(None),
             }
         };

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::base::HashKind;
 use crate::base::Oid;
@@ -50,7 +50,9 @@ impl<T: Trees> Links for State<'_, T> {
     fn link_at(&self, step: usize, path: &RepoPath) -> Result<Option<Vec<u8>>, String> {
         let Some(tree_id) = self.steps.get(step).and_then(|step| step.new) else { return Ok(None) };
         match entry_at(self.trees, tree_id, path)? {
-            Some(found) if found.mode == Mode::Symlink => self.objects.blob(&found.id).map(Some),
+            Some(found) if found.mode == Mode::Symlink => {
+                self.objects.blob(&found.id).map(|target| Some(target.to_vec()))
+            }
             _ => Ok(None),
         }
     }
@@ -148,7 +150,7 @@ impl<T: Trees> OldFiles for IndexFiles<'_, T> {
 /// Trees that are asked for again and again: a commit's trees are its child's old ones.
 pub struct CachedTrees<'a> {
     objects: &'a Objects,
-    kept: RefCell<HashMap<Oid, Rc<Vec<u8>>>>,
+    kept: RefCell<HashMap<Oid, Arc<Vec<u8>>>>,
     bytes: RefCell<usize>,
 }
 
@@ -166,7 +168,7 @@ impl Trees for CachedTrees<'_> {
         self.objects.hash_kind()
     }
 
-    fn tree(&self, id: &Oid) -> Result<Rc<Vec<u8>>, String> {
+    fn tree(&self, id: &Oid) -> Result<Arc<Vec<u8>>, String> {
         if let Some(bytes) = self.kept.borrow().get(id) {
             return Ok(bytes.clone());
         }

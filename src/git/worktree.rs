@@ -81,7 +81,7 @@ pub fn read_ignore_files(entries: &[Tracked<'_>], objects: &Objects) -> HashMap<
         .filter_map(|(position, entry)| {
             let id = entry.entry().filter(|entry| entry.mode.kind() == Kind::File)?.id?;
             let size = objects.size(&id)?;
-            Some((position, objects.blob(&id).ok().filter(|_| size <= MAX_IGNORE_BYTES)?))
+            Some((position, objects.blob(&id).ok().filter(|_| size <= MAX_IGNORE_BYTES)?.to_vec()))
         })
         .collect()
 }
