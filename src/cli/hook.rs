@@ -97,7 +97,7 @@ impl HookCommand {
 
 pub(super) fn hook(app: &App, args: HookArgs) -> Result<Exit, Failure> {
     let hook = args.hook.into_hook()?;
-    match hook::run(&app.flows, &hook) {
+    match hook::run(&app.flows, args.hooks_dir.as_deref(), &hook) {
         Answer::Allowed => Ok(Exit::Success),
         Answer::Warned(why) => {
             // A commit asks twice; the first answer is enough.

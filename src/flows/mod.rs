@@ -21,6 +21,8 @@ pub mod new;
 pub mod show;
 pub mod status;
 
+use std::path::Path;
+
 use crate::git::Repository;
 use crate::policy::PersonConfig;
 use crate::system;
@@ -54,9 +56,9 @@ impl Flows {
         Ok(Repository::discover(&self.environment)?)
     }
 
-    /// Finds the repository that git runs a hook for.
-    pub fn hooked_repository(&self) -> Result<Repository, Failure> {
-        Ok(Repository::discover_for_hook(&self.environment)?)
+    /// Finds the repository that git runs a hook for, with the directory that the hook lies in where it is known.
+    pub fn hooked_repository(&self, hooks_dir: Option<&Path>) -> Result<Repository, Failure> {
+        Ok(Repository::discover_for_hook(&self.environment, hooks_dir)?)
     }
 
     /// Reads what the person has configured.

@@ -26,10 +26,41 @@ pub struct Extensions {
 
 /// Reads the extensions of an index file that matter to us, or says what is wrong with the file.
 pub fn read_extensions(index: &[u8], hash: HashKind) -> Result<Extensions, &'static str> {
-    let mut rest = skip_entries(index, hash).ok_or("its entries are cut off")?;
-    rest = rest.get(..rest.len().saturating_sub(hash.byte_len())).ok_or("it has no checksum")?;
-    let mut found = Extensions::default();
-    let mut cache = None;
+    let (cache, shared) = find_extensions(skip_entries(index, hash).ok_or("its entries are cut off")?, hash)?;
+    let mut cached_trees = Vec::new();
+    if let Some(content) = cache {
+        let mut path: Vec<&[u8]> = Vec::new();
+        walk_cache(content, hash, |depth, name, tree| {
+            path.truncate(depth.saturating_sub(1));
+            path.extend((depth > 0).then_some(name));
+            if let Some((entries, id)) = tree {
+                cached_trees.push(CachedTree { path: path.join(&b'/'), entries, id });
+            }
+        })?;
+    }
+    Ok(Extensions { cached_trees, shared })
+}
+
+/// Returns how many entries the index has and the tree that committing it would make, out of what follows the entries.
+/// `None` when there is no such tree, or the cache is odd.
+pub fn read_root(rest: &[u8], hash: HashKind) -> Option<(u32, Oid)> {
+    let mut root = None;
+    // All of it is read, because git drops the whole of a cache that is malformed anywhere.
+    walk_cache(find_extensions(rest, hash).ok()?.0?, hash, |depth, _, tree| {
+        if depth == 0 {
+            root = tree;
+        }
+    })
+    .ok()?;
+    root
+}
+
+type Found<'a> = (Option<&'a [u8]>, Option<Oid>);
+
+/// Returns the cache tree and the index that this one is a difference from, out of what follows the entries.
+fn find_extensions(rest: &[u8], hash: HashKind) -> Result<Found<'_>, &'static str> {
+    let mut rest = rest.get(..rest.len().saturating_sub(hash.byte_len())).ok_or("it has no checksum")?;
+    let (mut cache, mut shared) = (None, None);
     while let [a, b, c, d, size @ ..] = rest {
         let (length, body) = size.split_first_chunk::<4>().ok_or("an extension is cut off")?;
         let length = u32::from_be_bytes(*length) as usize;
@@ -39,7 +70,7 @@ pub fn read_extensions(index: &[u8], hash: HashKind) -> Result<Extensions, &'sta
             b"TREE" => cache = Some(content),
             b"link" => {
                 let id = content.get(..hash.byte_len()).and_then(Oid::from_bytes).ok_or("its link is cut off")?;
-                found.shared = Some(id).filter(|id| !id.is_null());
+                shared = Some(id).filter(|id| !id.is_null());
             }
             _ => {}
         }
@@ -48,8 +79,7 @@ pub fn read_extensions(index: &[u8], hash: HashKind) -> Result<Extensions, &'sta
     if !rest.is_empty() {
         return Err("an extension is cut off");
     }
-    found.cached_trees = cache.map_or(Ok(Vec::new()), |content| parse_cache(content, hash))?;
-    Ok(found)
+    Ok((cache, shared))
 }
 
 /// Returns what follows the entries.
@@ -83,60 +113,68 @@ fn skip_entries(index: &[u8], hash: HashKind) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// Reads the directories depth first: `name NUL count SP children LF [id]`. A count of -1 has no id.
-fn parse_cache(mut rest: &[u8], hash: HashKind) -> Result<Vec<CachedTree>, &'static str> {
+/// Calls `visit` for each directory with its depth, its name and its tree, if it has one. They come depth first:
+/// `name NUL count SP children LF [id]`. A count of -1 has no id.
+fn walk_cache<'a>(
+    mut rest: &'a [u8],
+    hash: HashKind,
+    mut visit: impl FnMut(usize, &'a [u8], Option<(u32, Oid)>),
+) -> Result<(), &'static str> {
     const MALFORMED: &str = "its cache tree is malformed";
-    let mut found = Vec::new();
-    // The path of each open directory, and how many children it still has to come.
-    let mut open: Vec<(Vec<u8>, u64)> = vec![(Vec::new(), 1)];
-    while let Some((parent, missing)) = open.last_mut() {
+    // How many children each open directory still has to come.
+    let mut open: Vec<u64> = vec![1];
+    while let Some(missing) = open.last_mut() {
         if *missing == 0 {
             open.pop();
             continue;
         }
         *missing -= 1;
-        let end = rest.iter().position(|byte| *byte == 0).ok_or(MALFORMED)?;
+        let end = memchr::memchr(0, rest).ok_or(MALFORMED)?;
         let (name, after) = (&rest[..end], &rest[end + 1..]);
-        let line_end = after.iter().position(|byte| *byte == b'\n').ok_or(MALFORMED)?;
+        let line_end = memchr::memchr(b'\n', after).ok_or(MALFORMED)?;
         let line = std::str::from_utf8(&after[..line_end]).map_err(|_| MALFORMED)?;
         rest = &after[line_end + 1..];
         let (count, children) = line.split_once(' ').ok_or(MALFORMED)?;
         let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         let children: u64 = plain(children).ok_or(MALFORMED)?;
-        let mut path = parent.clone();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
+        let depth = open.len() - 1;
         // Only the root has no name, and no name has a border in it.
-        if name.is_empty() != (open.len() == 1) || name.contains(&b'/') || open.len() > MAX_DEPTH {
+        if name.is_empty() != (depth == 0) || name.contains(&b'/') || depth >= MAX_DEPTH {
             return Err(MALFORMED);
         }
+        let mut tree = None;
         if count != "-1" {
             let entries = plain(count).and_then(|count| u32::try_from(count).ok()).ok_or(MALFORMED)?;
             let id = rest.get(..hash.byte_len()).and_then(Oid::from_bytes).ok_or(MALFORMED)?;
             rest = &rest[hash.byte_len()..];
-            found.push(CachedTree { path: path.clone(), entries, id });
+            tree = Some((entries, id));
         }
-        open.push((path, children));
+        visit(depth, name, tree);
+        open.push(children);
     }
-    if rest.is_empty() { Ok(found) } else { Err(MALFORMED) }
+    if rest.is_empty() { Ok(()) } else { Err(MALFORMED) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn cache(text: &[u8]) -> Result<Vec<CachedTree>, &'static str> {
-        parse_cache(text, HashKind::Sha1)
+    /// A directory that has a tree: its depth, its name, its number of entries.
+    type Seen<'a> = (usize, &'a [u8], u32);
+
+    fn cache(text: &[u8]) -> Result<Vec<Seen<'_>>, &'static str> {
+        let mut found = Vec::new();
+        walk_cache(text, HashKind::Sha1, |depth, name, tree| {
+            found.extend(tree.map(|(entries, _)| (depth, name, entries)));
+        })?;
+        Ok(found)
     }
 
     #[test]
     fn the_canonical_form_is_read() {
         let id = [7; 20];
         let text = [b"\x003 2\n", &id[..], b"a\x00-1 0\n", b"b\x001 0\n", &id[..]].concat();
-        let found: Vec<_> = cache(&text).unwrap().into_iter().map(|tree| (tree.path, tree.entries)).collect();
-        assert_eq!(found, [(b"".to_vec(), 3), (b"b".to_vec(), 1)]);
+        assert_eq!(cache(&text).unwrap(), [(0, &b""[..], 3), (1, b"b", 1)]);
     }
 
     #[test]
@@ -168,6 +206,7 @@ mod tests {
         #[test]
         fn any_bytes_are_an_answer(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..300)) {
             let _ = read_extensions(&bytes, HashKind::Sha1);
+            let _ = read_root(&bytes, HashKind::Sha1);
             let _ = cache(&bytes);
         }
     }

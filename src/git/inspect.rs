@@ -166,7 +166,7 @@ fn read_traits(set: &ChangeSet, contents: &Contents<'_>, look: &Look<'_>) -> Has
     }
     // The versions of a file are packed as differences from each other: one after the other they are cheap.
     wanted.sort_by_key(|(path, _)| *path);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(wanted.len() / MIN_PER_THREAD + 1);
+    let threads = system::threads_for(wanted.len() / MIN_PER_THREAD);
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(wanted.len()));
     let work = |objects: &Objects| {

@@ -7,6 +7,7 @@ use std::collections::hash_map::Entry;
 
 use crate::base::Oid;
 use crate::base::RepoPath;
+use crate::change;
 use crate::change::Candidate;
 use crate::change::Change;
 use crate::change::ChangeSet;
@@ -108,30 +109,32 @@ pub trait OldFiles {
     fn had(&self, step: usize, path: &RepoPath, id: &Oid) -> Result<bool, String>;
 }
 
-/// Finds out where files inside the scope came from.
+/// Tells whether a change brings a file to a path inside the scope that had none, so that it may be a copy of another.
+pub fn may_be_copy(change: &Change, look: &Look<'_>) -> bool {
+    let is_file = |side: Option<change::Entry>| side.is_some_and(|side| side.mode.kind() == Kind::File);
+    is_file(change.new) && !is_file(change.old) && (look.in_scope)(&change.path)
+}
+
+/// Finds out where files inside the scope came from. As with git, what is put over a file is an edit of that file.
 pub fn find_sources(
     set: &mut ChangeSet,
     old_files: &dyn OldFiles,
     contents: &Contents<'_>,
     look: &Look<'_>,
 ) -> Result<(), String> {
-    // Any new content can be a copy; only a new path can be a similar one.
-    let new_content = |change: &Change| {
-        let file = change.new.filter(|new| new.mode.kind() == Kind::File && !change.same_content())?;
-        file.id.filter(|_| (look.in_scope)(&change.path))
-    };
+    let new_content = |change: &Change| change.new.filter(|_| may_be_copy(change, look))?.id;
     let all_changes = || set.steps.iter().flat_map(|step| &step.changes);
     let wanted: HashSet<Oid> = all_changes().filter_map(new_content).collect();
     if wanted.is_empty() {
         return Ok(());
     }
     let similar = all_changes().count() <= MAX_SIMILAR_PATHS;
-    let is_added = |change: &&Change| change.old.is_none() && new_content(change).is_some();
-    let names: HashSet<&[u8]> = all_changes().filter(is_added).map(|change| change.path.file_name()).collect();
+    let is_new = |change: &&Change| may_be_copy(change, look);
+    let names: HashSet<&[u8]> = all_changes().filter(is_new).map(|change| change.path.file_name()).collect();
     let mut olds = Olds::default();
     let mut note = |path: &[u8], mode: Mode, id: Oid| {
         if mode.kind() == Kind::File {
-            olds.note(path, id, &wanted, (similar && !names.is_empty()).then_some(&names));
+            olds.note(path, id, &wanted, similar.then_some(&names));
         }
     };
     old_files.visit(&mut note)?;
@@ -164,7 +167,6 @@ pub fn find_sources(
                     continue;
                 }
                 Exact::Blamed(_) | Exact::Excused => continue,
-                Exact::Unknown if change.old.is_some() => continue,
                 Exact::Unknown => {}
             }
             let mut candidates = Vec::new();

@@ -32,6 +32,7 @@ use crate::git::state::CachedTrees;
 use crate::git::state::State;
 use crate::git::state::StepTrees;
 use crate::git::state::TreeFiles;
+use crate::system;
 
 /// Fewer commits than this are not worth a second thread.
 const MIN_COMMITS_PER_THREAD: usize = 64;
@@ -139,8 +140,7 @@ impl Repository {
 
 /// Compares the trees of all steps, on all processors when there are many.
 fn compare_all(objects: &Objects, planned: Vec<(StepKind, StepTrees)>) -> (ChangeSet, Vec<StepTrees>) {
-    let threads =
-        std::thread::available_parallelism().map_or(1, usize::from).min(planned.len() / MIN_COMMITS_PER_THREAD + 1);
+    let threads = system::threads_for(planned.len() / MIN_COMMITS_PER_THREAD);
     // Neighbouring commits share most of their directories, so each thread takes a run of them.
     let run = planned.len().div_ceil(threads * 4).max(1);
     let next = AtomicUsize::new(0);

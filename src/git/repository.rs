@@ -12,8 +12,11 @@ use crate::base::unquote;
 use crate::base::visible;
 use crate::git::Git;
 use crate::git::GitError;
+use crate::git::layout::Layout;
 use crate::git::objects::Objects;
 use crate::git::program::first_line;
+use crate::git::refs::Head;
+use crate::git::refs::Refs;
 use crate::system;
 use crate::system::Environment;
 use crate::system::FileError;
@@ -32,6 +35,8 @@ pub struct Repository {
     pub(super) index_path: PathBuf,
     /// The hooks directory in use, `core.hooksPath` respected.
     pub hooks_dir: PathBuf,
+    /// The refs, where they are known to be files.
+    pub(super) refs: Option<Refs>,
 }
 
 impl Repository {
@@ -47,7 +52,15 @@ impl Repository {
     ///
     /// git runs some hooks inside the git directory: whoever pushes into a repository with a working tree moves its
     /// branches from there. The contract that holds for them is the one beside that git directory.
-    pub fn discover_for_hook(environment: &Environment) -> Result<Self, GitError> {
+    ///
+    /// A hook knows the directory that it lies in; then git need not be asked where the repository is as it makes it.
+    pub fn discover_for_hook(environment: &Environment, hooks_dir: Option<&Path>) -> Result<Self, GitError> {
+        if let Some(hooks_dir) = hooks_dir
+            && let Ok(hooks_dir) = environment.current_dir.join(hooks_dir).canonicalize()
+            && let Some(layout) = Layout::of_hook(environment)
+        {
+            return Self::of_layout(layout, hooks_dir);
+        }
         let outside = match Self::discover(environment) {
             Err(GitError::OutsideWorkTree { git_dir }) => git_dir,
             found => return found,
@@ -59,6 +72,20 @@ impl Repository {
             }
             None => Err(GitError::OutsideWorkTree { git_dir: outside }),
         }
+    }
+
+    fn of_layout(layout: Layout, hooks_dir: PathBuf) -> Result<Self, GitError> {
+        Ok(Repository {
+            git: Git::in_dir(&layout.work_tree),
+            objects: Objects::open(&[layout.common_dir.join("objects")], layout.hash)?,
+            hash: layout.hash,
+            refs: Some(Refs::new(&layout.git_dir, &layout.common_dir, layout.hash)),
+            git_dir: layout.git_dir,
+            common_dir: layout.common_dir,
+            work_tree: Some(layout.work_tree),
+            index_path: layout.index_path,
+            hooks_dir,
+        })
     }
 
     fn open(git: Git, environment: &Environment) -> Result<Self, GitError> {
@@ -131,6 +158,7 @@ impl Repository {
             index_path: path(index),
             hooks_dir,
             git,
+            refs: None,
         })
     }
 
@@ -152,6 +180,11 @@ impl Repository {
 
     /// Returns the commit that HEAD names; `None` before the first commit.
     pub fn head(&self) -> Result<Option<Oid>, GitError> {
+        match self.refs.as_ref().and_then(Refs::head) {
+            Some(Head::Unborn) => return Ok(None),
+            Some(Head::Branch(id) | Head::Detached(id)) if self.objects.commit(&id).is_ok() => return Ok(Some(id)),
+            _ => {}
+        }
         // Asked by itself: HEAD means HEAD, even where a branch has that name.
         let finished = self.git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"])?;
         let id = Oid::from_hex(String::from_utf8_lossy(&finished.stdout).trim_end());

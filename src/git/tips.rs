@@ -8,6 +8,10 @@ use crate::git::GitError;
 use crate::git::Repository;
 use crate::git::history::History;
 use crate::git::program::first_line;
+use crate::git::refs::Head;
+
+/// Where branches are, and what follows those of a remote.
+const BRANCHES: [&str; 2] = ["refs/heads/", "refs/remotes/"];
 
 /// Where one ref points; an annotated tag to what it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +67,17 @@ impl Repository {
 
     /// Returns what counts as known before a branch moves here: every branch, every remote-tracking branch, HEAD.
     pub fn known_here(&self) -> Result<Vec<Oid>, GitError> {
-        let mut known = self.branch_tips(&["refs/heads/", "refs/remotes/"])?;
+        if let Some(refs) = &self.refs
+            && let Some(head) = refs.head()
+            && let Some(mut known) = refs.tips(&BRANCHES)
+        {
+            known.extend(match head {
+                Head::Detached(id) => Some(id),
+                Head::Branch(_) | Head::Unborn => None,
+            });
+            return Ok(known);
+        }
+        let mut known = self.branch_tips(&BRANCHES)?;
         // A HEAD that names a branch adds nothing, and one that names another ref nothing that was judged.
         if !self.git.run(&["symbolic-ref", "--quiet", "HEAD"])?.succeeded() {
             known.extend(self.head()?);

@@ -22,22 +22,77 @@ pub struct Environment {
     pub merge_heads: Vec<Oid>,
     /// This very program, when the system can say where it lies.
     pub program: Option<PathBuf>,
+    pub git: GitVariables,
+}
+
+/// What git tells a hook about where things are.
+#[derive(Debug, Clone, Default)]
+pub struct GitVariables {
+    pub dir: Option<PathBuf>,
+    pub work_tree: Option<PathBuf>,
+    pub index_file: Option<PathBuf>,
+    /// Whether there are variables that may change where things are or what git is configured to do.
+    pub has_others: bool,
+}
+
+/// Variables of git, or beginnings of their names, that move nothing. Whatever is not listed may.
+const HARMLESS: [&str; 21] = [
+    "GIT_ASKPASS",
+    "GIT_AUTHOR_",
+    "GIT_CHERRY_PICK_HELP",
+    "GIT_COMMITTER_",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_EDITOR",
+    "GIT_EXEC_PATH",
+    "GIT_HTTP_",
+    "GIT_MERGE_AUTOEDIT",
+    "GIT_OPTIONAL_LOCKS",
+    "GIT_PAGER",
+    "GIT_PREFIX",
+    "GIT_PROXY_",
+    "GIT_REFLOG_ACTION",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSL_",
+    "GIT_TERMINAL_PROMPT",
+    "GIT_TRACE",
+];
+
+impl GitVariables {
+    fn note(&mut self, name: &str, value: OsString) {
+        match name {
+            "GIT_DIR" => self.dir = Some(PathBuf::from(value)),
+            "GIT_WORK_TREE" => self.work_tree = Some(PathBuf::from(value)),
+            "GIT_INDEX_FILE" => self.index_file = Some(PathBuf::from(value)),
+            _ => self.has_others |= !HARMLESS.iter().any(|start| name.starts_with(start)),
+        }
+    }
 }
 
 impl Environment {
     /// Reads the environment of this process.
     pub fn of_process() -> std::io::Result<Self> {
         let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let mut merge_heads = Vec::new();
+        let mut git = GitVariables::default();
+        for (name, value) in env::vars_os() {
+            match name.to_str() {
+                Some(name) if name.starts_with("GIT_") => git.note(name, value),
+                Some(name) => merge_heads.extend(name.strip_prefix("GITHEAD_").and_then(Oid::from_hex)),
+                None => {}
+            }
+        }
         Ok(Environment {
             current_dir: env::current_dir()?,
             oracle_home: path("ORACLE_HOME_DIR").or_else(|| path("HOME").map(|home| home.join(".oracle"))),
             log: env::var("ORACLE_LOG").ok().filter(|value| !value.is_empty()),
             github_step_summary: path("GITHUB_STEP_SUMMARY"),
             alternate_object_dirs: env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").filter(|value| !value.is_empty()),
-            merge_heads: env::vars_os()
-                .filter_map(|(name, _)| Oid::from_hex(name.to_str()?.strip_prefix("GITHEAD_")?))
-                .collect(),
+            merge_heads,
             program: env::current_exe().ok(),
+            git,
         })
     }
 }

@@ -43,7 +43,7 @@ pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     if metadata.len() > limit {
         return Err(FileError::TooLarge { path: path.to_owned(), size: metadata.len(), limit });
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
     // One more than the limit, so that a file that grows meanwhile is noticed.
     file.take(limit + 1).read_to_end(&mut bytes).map_err(io_error("read", path))?;
     match bytes.len() as u64 {

@@ -7,6 +7,7 @@ mod environment;
 mod files;
 mod lock;
 mod process;
+mod threads;
 
 pub use clock::now;
 pub use environment::Environment;
@@ -27,3 +28,4 @@ pub use lock::lock;
 pub use process::Finished;
 pub use process::ProcessError;
 pub use process::run;
+pub use threads::threads_for;

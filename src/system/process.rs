@@ -34,12 +34,14 @@ pub fn run(mut command: Command, input: &[u8]) -> Result<Finished, ProcessError>
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     tracing::debug!(?command, "run");
     let mut child = command.spawn().map_err(failed)?;
-    let pipe = child.stdin.take();
-    let output = std::thread::scope(|scope| {
+    let output = match child.stdin.take() {
+        None => child.wait_with_output(),
         // Fed from a second thread, because a program may write before it has read everything.
-        scope.spawn(move || pipe.map(|mut pipe| std::io::Write::write_all(&mut pipe, input)));
-        child.wait_with_output()
-    })
+        Some(mut pipe) => std::thread::scope(|scope| {
+            scope.spawn(move || std::io::Write::write_all(&mut pipe, input));
+            child.wait_with_output()
+        }),
+    }
     .map_err(failed)?;
     Ok(Finished {
         code: output.status.code(),

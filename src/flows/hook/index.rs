@@ -8,6 +8,7 @@ use crate::flows::active::protected;
 use crate::flows::hook::Decision;
 use crate::flows::hook::missing;
 use crate::gate;
+use crate::gate::Verdict;
 use crate::git::Look;
 use crate::git::Repository;
 
@@ -20,7 +21,15 @@ pub(super) fn judge(repository: &Repository, other_parent_ids: &[Oid]) -> Result
     };
     let protected = protected(repository, Some(contract))?;
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let set = repository.staged_onto(other_parent_ids, &Look { in_scope: &in_scope })?;
+    let look = Look { in_scope: &in_scope };
+    // What is seen at a glance only lets a change in. A refusal and its reasons come from the general path.
+    if other_parent_ids.is_empty()
+        && let Some(set) = repository.glance_at_index(&look)
+        && gate::judge(&set, contract, &protected).verdict < Verdict::Block
+    {
+        return Ok(Decision::Allowed);
+    }
+    let set = repository.staged_onto(other_parent_ids, &look)?;
     Ok(gate::judge(&set, contract, &protected).into())
 }
 

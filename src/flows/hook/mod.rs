@@ -16,6 +16,8 @@ mod receive;
 mod record;
 mod updates;
 
+use std::path::Path;
+
 use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::gate::Report;
@@ -99,12 +101,12 @@ impl From<Report> for Decision {
     }
 }
 
-/// Answers git.
-pub fn run(flows: &Flows, hook: &Hook) -> Answer {
+/// Answers git. The hook may know the directory that it lies in.
+pub fn run(flows: &Flows, hooks_dir: Option<&Path>, hook: &Hook) -> Answer {
     if is_never_judged(hook) {
         return Answer::Allowed;
     }
-    let repository = match flows.hooked_repository() {
+    let repository = match flows.hooked_repository(hooks_dir) {
         Ok(repository) => repository,
         Err(failure) => {
             let unrecorded = Some("the repository was not found".to_owned());
