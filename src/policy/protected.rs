@@ -46,6 +46,9 @@ pub struct Protected {
     lists: Lists,
     /// One piece of each pattern for test files.
     keys: Vec<[u8; KEY]>,
+    /// The bytes with which the names of directories and settings begin, in either case, and those of the keys.
+    name_starts: Starts,
+    key_starts: Starts,
     /// The hooks directory in use, when it lies in the tree.
     hooks_dir: Option<RepoPath>,
     globs: Vec<String>,
@@ -83,7 +86,10 @@ impl Protected {
             .collect();
         keys.sort_unstable();
         keys.dedup();
-        Ok(Protected { lists, keys, hooks_dir, globs, matcher })
+        let names = lists.test_directories.iter().chain(&lists.agent_settings);
+        let name_starts = Starts::of(names.filter_map(|name| name.bytes().next()));
+        let key_starts = Starts::of(keys.iter().map(|key| key[0]));
+        Ok(Protected { lists, keys, name_starts, key_starts, hooks_dir, globs, matcher })
     }
 
     /// Returns why `path` is protected, where nothing can open it.
@@ -100,6 +106,11 @@ impl Protected {
 
     /// Returns why `path` is protected, where an allowed path that names it opens it.
     pub fn unless_named(&self, path: &RepoPath) -> Option<Protection> {
+        // Nearly every path is decided here: nothing in it begins like a name that is listed.
+        let begins_like_a_name = |component: &[u8]| component.first().is_some_and(|byte| self.name_starts.has(*byte));
+        if !path.components().any(begins_like_a_name) {
+            return self.is_test_file(path.file_name()).then_some(Protection::Test);
+        }
         if self.is_agent_settings(path) {
             return Some(Protection::AgentSettings);
         }
@@ -123,16 +134,37 @@ impl Protected {
     }
 
     fn is_test_file(&self, name: &[u8]) -> bool {
-        let folded = fold(name);
         // Nearly every name is decided here: it has no piece of any pattern in it.
-        if !folded.windows(KEY).any(|piece| self.keys.iter().any(|key| key == piece)) {
+        let is_key =
+            |piece: &[u8]| self.key_starts.has(piece[0]) && self.keys.iter().any(|key| key.eq_ignore_ascii_case(piece));
+        if !name.windows(KEY).any(is_key) {
             return false;
         }
+        let folded = fold(name);
         self.lists.test_files.iter().any(|pattern| {
             // A pattern with a capital letter means it: `*Test.java` is not `latest.java`.
             let exact = pattern.bytes().any(|byte| byte.is_ascii_uppercase());
             matches_name(pattern.as_bytes(), if exact { name } else { &folded })
         })
+    }
+}
+
+/// A set of first bytes, whatever the case of the letters.
+#[derive(Debug, Clone)]
+struct Starts([bool; 256]);
+
+impl Starts {
+    fn of(bytes: impl Iterator<Item = u8>) -> Self {
+        let mut starts = [false; 256];
+        for byte in bytes {
+            starts[usize::from(byte.to_ascii_lowercase())] = true;
+            starts[usize::from(byte.to_ascii_uppercase())] = true;
+        }
+        Starts(starts)
+    }
+
+    const fn has(&self, byte: u8) -> bool {
+        self.0[byte as usize]
     }
 }
 

@@ -22,9 +22,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 
 use gix::objs::Kind;
-use zlib_rs::Inflate;
-use zlib_rs::InflateFlush;
-use zlib_rs::Status;
+use libdeflater::Decompressor;
 
 use crate::base::HashKind;
 use crate::base::Oid;
@@ -50,7 +48,7 @@ pub struct Store {
     layout: Arc<Layout>,
     bases: RefCell<Bases>,
     hints: RefCell<HashMap<(usize, u64), Hints>>,
-    inflate: RefCell<Inflate>,
+    inflate: RefCell<Decompressor>,
     /// What was inflated last.
     scratch: RefCell<Vec<u8>>,
     /// The pack in which something was found last: its neighbours are likely there too.
@@ -81,7 +79,7 @@ impl Store {
             layout,
             bases: RefCell::default(),
             hints: RefCell::default(),
-            inflate: RefCell::new(Inflate::new(true, 15)),
+            inflate: RefCell::new(Decompressor::new()),
             scratch: RefCell::default(),
             recent: Cell::new(0),
         }
@@ -197,10 +195,8 @@ impl Store {
         if buffer.len() < range.end {
             buffer.resize(range.end, 0);
         }
-        let mut inflate = self.inflate.borrow_mut();
-        inflate.reset(true);
-        let status = inflate.decompress(data, &mut buffer[range.clone()], InflateFlush::Finish).ok()?;
-        (status == Status::StreamEnd && inflate.total_out() == size as u64).then_some(range)
+        let inflated = self.inflate.borrow_mut().zlib_decompress(data, &mut buffer[range.clone()]).ok()?;
+        (inflated == size).then_some(range)
     }
 }
 
