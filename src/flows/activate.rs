@@ -257,7 +257,7 @@ fn judge_history(repository: &Repository, pin: &Pin, head: Oid, ask: Ask<'_>) ->
     known.extend(pin.baseline_commit_id());
     let protected = protected(repository, Some(&contract))?;
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let set = repository.since(head, &known, &Look { in_scope: &in_scope })?;
+    let set = repository.since(head, &known, &Look { in_scope: &in_scope });
     let report = gate::judge(&set, &contract, &protected);
     if report.verdict < Verdict::Block {
         return Ok(());

@@ -55,15 +55,18 @@ pub enum ContractSource {
 
 /// Judges a change.
 pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
-    let repository = flows.repository()?;
+    // Both ends are resolved first: a misspelt revision should not look like a missing contract.
+    let (repository, range) = match &request.subject {
+        Subject::Range(text) => {
+            let (repository, [from, to]) = Repository::discover_with(&flows.environment, parse_range(text)?)?;
+            (repository, Some((from, to)))
+        }
+        _ => (flows.repository()?, None),
+    };
     if matches!(request.subject, Subject::Staged | Subject::Worktree) {
         repository.work_tree()?;
     }
-    // Both ends are resolved first: a misspelt revision should not look like a missing contract.
-    let range = match &request.subject {
-        Subject::Range(text) => Some(parse_range(&repository, text)?),
-        _ => None,
-    };
+    let comparison = range.map(|(from, to)| repository.start_range(from, to));
     let contract = match load_contract(&repository, request, range.map(|(from, _)| from))? {
         Loaded::Contract(contract) => contract,
         Loaded::Refused(report) => return Ok(report),
@@ -71,10 +74,10 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
     let protected = protected(&repository, Some(&contract))?;
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
     let look = Look { in_scope: &in_scope };
-    let set = match (&request.subject, range) {
+    let set = match (&request.subject, comparison) {
         (Subject::Staged, _) => repository.staged(&look)?,
         (Subject::Worktree, _) => repository.worktree(&look)?,
-        (Subject::Range(_), Some((from, to))) => repository.range(from, to, &look)?,
+        (Subject::Range(_), Some(comparison)) => repository.range(comparison, &look),
         (Subject::Range(_), None) => return Err(Failure::new(Kind::Usage, "no range was given")),
         (Subject::Patch(path), _) => match read_patch(&repository, path, &look)? {
             Ok(set) => set,
@@ -84,7 +87,8 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
     Ok(gate::judge(&set, &contract, &protected))
 }
 
-fn parse_range(repository: &Repository, text: &str) -> Result<(Oid, Oid), Failure> {
+/// Returns the two revisions of a range.
+fn parse_range(text: &str) -> Result<[&str; 2], Failure> {
     let usage = |message: &str| {
         Failure::new(Kind::Usage, format!("{message}: {text}"))
             .hinted("Write --range A..B, for example --range origin/main..HEAD")
@@ -93,8 +97,7 @@ fn parse_range(repository: &Repository, text: &str) -> Result<(Oid, Oid), Failur
         return Err(usage("a range has two dots, not three"));
     }
     let (from, to) = text.split_once("..").ok_or_else(|| usage("this is not a range"))?;
-    let [from, to] = repository.resolve_all([from, to].map(|name| if name.is_empty() { "HEAD" } else { name }))?;
-    Ok((from, to))
+    Ok([from, to].map(|name| if name.is_empty() { "HEAD" } else { name }))
 }
 
 enum Loaded {

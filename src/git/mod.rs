@@ -48,6 +48,7 @@ pub use hooks::HookStatus;
 pub use hooks::Hooks;
 pub use hooks::Origin;
 pub use program::Git;
+pub use range::Comparison;
 pub use repository::Repository;
 pub use shim::Runner;
 pub use shim::SHIM_VERSION;

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 
 use crate::base::Oid;
 use crate::base::RepoPath;
@@ -16,7 +17,6 @@ use crate::change::FaultKind;
 use crate::change::Step;
 use crate::change::StepKind;
 use crate::change::diff_trees;
-use crate::git::GitError;
 use crate::git::Look;
 use crate::git::Repository;
 use crate::git::collect::note_failure;
@@ -38,78 +38,79 @@ use crate::system;
 const MIN_COMMITS_PER_THREAD: usize = 64;
 
 impl Repository {
-    /// Returns every commit from `from` to `to`, and the net change.
-    pub fn range(&self, from: Oid, to: Oid, look: &Look<'_>) -> Result<ChangeSet, GitError> {
-        let mut history = History::new(&self.objects);
-        let commits = match history.range(to, &[from]) {
-            Ok(commits) => commits,
-            Err(missing) => return Ok(incomplete(missing)),
-        };
-        // An ancestor is compared as it is: that alone shows a merge which undoes upstream's work.
-        let bases = history.merge_bases(from, to);
-        let mut set = self.commits(&mut history, commits, to, &bases, look)?;
-        if bases.len() > 1 {
-            self.add_undone(&mut set, &mut history, from, to, &bases);
-        }
-        Ok(set)
+    /// Starts to compare the trees of every commit from `from` to `to`, while the caller finds out what to look for.
+    pub fn start_range(&self, from: Oid, to: Oid) -> Comparison {
+        let objects = self.objects.clone();
+        Comparison(std::thread::spawn(move || Compared::range(&objects, from, to)))
     }
 
-    /// Adds what a range undoes where two histories fork more than once: a path that equals one fork point may still
-    /// take back what another one brought.
-    fn add_undone(&self, set: &mut ChangeSet, history: &mut History<'_>, from: Oid, to: Oid, bases: &[Oid]) {
-        let compared = (|| {
-            let bases = bases.iter().map(|id| Ok(history.commit(*id)?.tree_id)).collect::<Result<Vec<Oid>, Missing>>();
-            let (from, to) = (
-                history.commit(from).map_err(|(_, reason)| reason)?.tree_id,
-                history.commit(to).map_err(|(_, reason)| reason)?.tree_id,
-            );
-            let bases = bases.map_err(|(_, reason)| reason)?;
-            let mut undone = diff_trees(&self.objects, &[Some(from)], Some(to)).map_err(|error| error.to_string())?;
-            let mut failure = None;
-            undone.retain(|change| {
-                bases.iter().any(|base| match entry_at(&self.objects, *base, &change.path) {
-                    Ok(found) => found.map(|found| Entry::object(found.mode, found.id)) == change.old,
-                    Err(reason) => {
-                        failure = Some(reason);
-                        false
-                    }
-                })
-            });
-            failure.map_or(Ok(undone), Err)
-        })();
-        match compared {
-            Ok(changes) => set.steps.push(Step { kind: StepKind::Net, changes }),
-            Err(message) => {
-                set.faults.push(Fault { kind: FaultKind::Unreadable, path: RepoPath::new(""), commit: None, message });
-            }
+    /// Returns every commit of a range, and the net change.
+    pub fn range(&self, comparison: Comparison, look: &Look<'_>) -> ChangeSet {
+        match comparison.0.join() {
+            Ok(compared) => compared.inspect(&self.objects, look),
+            Err(panic) => std::panic::resume_unwind(panic),
         }
     }
 
     /// Returns every commit reachable from `tip` and not from `known`, and what they change in all.
-    pub fn since(&self, tip: Oid, known: &[Oid], look: &Look<'_>) -> Result<ChangeSet, GitError> {
-        let mut history = History::new(&self.objects);
-        let commits = match history.range(tip, known) {
-            Ok(commits) => commits,
-            Err(missing) => return Ok(incomplete(missing)),
-        };
-        let boundary = boundary(&mut history, &commits);
-        self.commits(&mut history, commits, tip, &boundary, look)
+    pub fn since(&self, tip: Oid, known: &[Oid], look: &Look<'_>) -> ChangeSet {
+        Compared::since(&self.objects, tip, known).inspect(&self.objects, look)
     }
 
-    fn commits(
-        &self,
-        history: &mut History<'_>,
-        commits: Vec<Oid>,
-        tip: Oid,
-        net_bases: &[Oid],
-        look: &Look<'_>,
-    ) -> Result<ChangeSet, GitError> {
+    /// Tells whether `ancestor` is `descendant` or one of its ancestors.
+    pub fn is_ancestor(&self, ancestor: Oid, descendant: Oid) -> bool {
+        History::new(&self.objects).is_ancestor(ancestor, descendant)
+    }
+}
+
+/// A range whose trees are being compared.
+pub struct Comparison(JoinHandle<Compared>);
+
+/// Commits whose trees have been compared, before any content is read.
+#[derive(Default)]
+struct Compared {
+    set: ChangeSet,
+    steps: Vec<StepTrees>,
+    /// The trees that the first commits build upon.
+    boundary_tree_ids: Vec<Oid>,
+    /// What takes back the work of others, which the steps do not show.
+    undone: ChangeSet,
+}
+
+impl Compared {
+    fn range(objects: &Objects, from: Oid, to: Oid) -> Self {
+        let mut history = History::new(objects);
+        let commits = match history.range(to, &[from]) {
+            Ok(commits) => commits,
+            Err(missing) => return Compared { set: incomplete(missing), ..Default::default() },
+        };
+        // An ancestor is compared as it is: that alone shows a merge which undoes upstream's work.
+        let bases = history.merge_bases(from, to);
+        let mut compared = Self::commits(objects, &mut history, &commits, to, &bases);
+        if bases.len() > 1 {
+            compared.undone = undone(objects, &mut history, from, to, &bases);
+        }
+        compared
+    }
+
+    fn since(objects: &Objects, tip: Oid, known: &[Oid]) -> Self {
+        let mut history = History::new(objects);
+        match history.range(tip, known) {
+            Ok(commits) => {
+                let boundary = boundary(&mut history, &commits);
+                Self::commits(objects, &mut history, &commits, tip, &boundary)
+            }
+            Err(missing) => Compared { set: incomplete(missing), ..Default::default() },
+        }
+    }
+
+    fn commits(objects: &Objects, history: &mut History<'_>, commits: &[Oid], tip: Oid, net_bases: &[Oid]) -> Self {
         if commits.is_empty() {
-            return Ok(ChangeSet::default());
+            return Compared::default();
         }
         let planned = (|| {
             let mut planned = Vec::with_capacity(commits.len() + 1);
-            for id in &commits {
+            for id in commits {
                 let commit = history.commit(*id)?.clone();
                 planned.push((StepKind::Commit(*id), step_trees(history, &commit.parent_ids, commit.tree_id)?));
             }
@@ -119,22 +120,53 @@ impl Repository {
         })();
         let planned: Vec<(StepKind, StepTrees)> = match planned {
             Ok(planned) => planned,
-            Err(missing) => return Ok(incomplete(missing)),
+            Err(missing) => return Compared { set: incomplete(missing), ..Default::default() },
         };
-        let (mut set, steps) = compare_all(&self.objects, planned);
-        let contents = Contents { objects: &self.objects, unstored: HashMap::new() };
-        let state = State { trees: &self.objects, objects: &self.objects, steps: &steps };
-        inspect(&mut set, &contents, &state, look);
-        let boundary_trees =
-            boundary(history, &commits).into_iter().filter_map(|id| Some(history.commit(id).ok()?.tree_id));
-        let files = TreeFiles { tree_ids: boundary_trees.collect(), state: &state };
-        note_failure(&mut set, |set| find_sources(set, &files, &contents, look));
-        Ok(set)
+        let (set, steps) = compare_all(objects, planned);
+        let outside = boundary(history, commits);
+        let boundary_tree_ids = outside.into_iter().filter_map(|id| Some(history.commit(id).ok()?.tree_id)).collect();
+        Compared { set, steps, boundary_tree_ids, undone: ChangeSet::default() }
     }
 
-    /// Tells whether `ancestor` is `descendant` or one of its ancestors.
-    pub fn is_ancestor(&self, ancestor: Oid, descendant: Oid) -> bool {
-        History::new(&self.objects).is_ancestor(ancestor, descendant)
+    /// Reads the contents that matter.
+    fn inspect(mut self, objects: &Objects, look: &Look<'_>) -> ChangeSet {
+        let contents = Contents { objects, unstored: HashMap::new() };
+        let state = State { trees: objects, objects, steps: &self.steps };
+        inspect(&mut self.set, &contents, &state, look);
+        let files = TreeFiles { tree_ids: self.boundary_tree_ids, state: &state };
+        note_failure(&mut self.set, |set| find_sources(set, &files, &contents, look));
+        self.set.steps.append(&mut self.undone.steps);
+        self.set.faults.append(&mut self.undone.faults);
+        self.set
+    }
+}
+
+/// Returns what a range undoes where two histories fork more than once: a path that equals one fork point may still
+/// take back what another one brought.
+fn undone(objects: &Objects, history: &mut History<'_>, from: Oid, to: Oid, bases: &[Oid]) -> ChangeSet {
+    let compared = (|| {
+        let mut tree_of = |id: Oid| Ok(history.commit(id).map_err(|(_, reason): Missing| reason)?.tree_id);
+        let (from, to) = (tree_of(from)?, tree_of(to)?);
+        let bases = bases.iter().map(|id| tree_of(*id)).collect::<Result<Vec<Oid>, String>>()?;
+        let mut undone = diff_trees(objects, &[Some(from)], Some(to)).map_err(|error| error.to_string())?;
+        let mut failure = None;
+        undone.retain(|change| {
+            bases.iter().any(|base| match entry_at(objects, *base, &change.path) {
+                Ok(found) => found.map(|found| Entry::object(found.mode, found.id)) == change.old,
+                Err(reason) => {
+                    failure = Some(reason);
+                    false
+                }
+            })
+        });
+        failure.map_or(Ok(undone), Err)
+    })();
+    match compared {
+        Ok(changes) => ChangeSet { steps: vec![Step { kind: StepKind::Net, changes }], faults: Vec::new() },
+        Err(message) => {
+            let fault = Fault { kind: FaultKind::Unreadable, path: RepoPath::new(""), commit: None, message };
+            ChangeSet { steps: Vec::new(), faults: vec![fault] }
+        }
     }
 }
 

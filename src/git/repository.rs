@@ -48,6 +48,20 @@ impl Repository {
         Self::open(Git::in_dir(&environment.current_dir), environment)
     }
 
+    /// Finds the repository and the commits that revisions name in it, with both questions to git at once.
+    pub fn discover_with<const N: usize>(
+        environment: &Environment,
+        revisions: [&str; N],
+    ) -> Result<(Self, [Oid; N]), GitError> {
+        let git = Git::in_dir(&environment.current_dir);
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| ask_revisions(&git, revisions));
+            let repository = Self::discover(environment)?;
+            let found = asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok((repository, found))
+        })
+    }
+
     /// Finds the repository that git runs a hook for.
     ///
     /// git runs some hooks inside the git directory: whoever pushes into a repository with a working tree moves its
@@ -211,36 +225,11 @@ impl Repository {
 
     /// Returns the commit that a revision names, in any of git's spellings.
     pub fn resolve(&self, revision: &str) -> Result<Oid, GitError> {
-        Ok(self.resolve_all([revision])?[0])
-    }
-
-    /// Returns the commits that several revisions name, with one question to git at most.
-    pub fn resolve_all<const N: usize>(&self, revisions: [&str; N]) -> Result<[Oid; N], GitError> {
-        let unknown = |name: &str| GitError::UnknownRevision { name: visible(name).into_owned() };
         // A full id that is a commit needs no interpretation.
-        let known = |name: &str| Oid::from_hex(name).filter(|id| self.objects.commit(id).is_ok());
-        let mut found = revisions.map(known);
-        if found.contains(&None) {
-            if let Some(name) = revisions.iter().find(|name| name.contains('\n') || name.is_empty()) {
-                return Err(unknown(name));
-            }
-            let input: String = revisions.iter().map(|name| format!("{name}^{{commit}}\n")).collect();
-            let finished = self.git.run_with_input(&["cat-file", "--batch-check=%(objectname)"], input.as_bytes())?;
-            // A tag that is named like a branch would silently move an end of the range.
-            if finished.stderr.contains("ambiguous") {
-                let names = visible(&revisions.join(", ")).into_owned();
-                return Err(GitError::AmbiguousRevision { names });
-            }
-            let answers = String::from_utf8_lossy(&finished.stdout).into_owned();
-            for (id, answer) in found.iter_mut().zip(answers.lines()) {
-                *id = Oid::from_hex(answer);
-            }
+        match Oid::from_hex(revision).filter(|id| self.objects.commit(id).is_ok()) {
+            Some(id) => Ok(id),
+            None => Ok(ask_revisions(&self.git, [revision])?[0]),
         }
-        let mut ids = [Oid::null(self.hash); N];
-        for ((slot, id), name) in ids.iter_mut().zip(found).zip(revisions) {
-            *slot = id.ok_or_else(|| unknown(name))?;
-        }
-        Ok(ids)
     }
 
     /// Returns the content of `path` in a commit; `None` when it has no such file.
@@ -291,6 +280,27 @@ impl Repository {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Asks git for the commits that revisions name.
+fn ask_revisions<const N: usize>(git: &Git, revisions: [&str; N]) -> Result<[Oid; N], GitError> {
+    let unknown = |name: &str| GitError::UnknownRevision { name: visible(name).into_owned() };
+    if let Some(name) = revisions.iter().find(|name| name.contains('\n') || name.is_empty()) {
+        return Err(unknown(name));
+    }
+    let input: String = revisions.iter().map(|name| format!("{name}^{{commit}}\n")).collect();
+    let finished = git.run_with_input(&["cat-file", "--batch-check=%(objectname)"], input.as_bytes())?;
+    // A tag that is named like a branch would silently move an end of the range.
+    if finished.stderr.contains("ambiguous") {
+        return Err(GitError::AmbiguousRevision { names: visible(&revisions.join(", ")).into_owned() });
+    }
+    let answers = String::from_utf8_lossy(&finished.stdout).into_owned();
+    let mut ids = [Oid::null(HashKind::Sha1); N];
+    let mut answers = answers.lines();
+    for (slot, name) in ids.iter_mut().zip(revisions) {
+        *slot = answers.next().and_then(Oid::from_hex).ok_or_else(|| unknown(name))?;
+    }
+    Ok(ids)
 }
 
 /// Returns the directories in a list as git writes it: separated by colons, and quoted where a path has one in it.

@@ -18,7 +18,6 @@ use crate::flows::hook::updates::NewValue;
 use crate::gate;
 use crate::gate::Report;
 use crate::gate::Verdict;
-use crate::git::GitError;
 use crate::git::Look;
 use crate::git::News;
 use crate::git::Repository;
@@ -87,7 +86,7 @@ pub(super) fn judge_new(repository: &Repository, tips: &[Oid], mut known: Vec<Oi
     }
     match &state {
         ActiveContract::Active { contract, .. } => Ok(judge_by(repository, contract, &news)?.into()),
-        _ => missing::decide(repository, &state, |look| collect(repository, &news, look)),
+        _ => missing::decide(repository, &state, |look| Ok(collect(repository, &news, look))),
     }
 }
 
@@ -95,15 +94,15 @@ pub(super) fn judge_new(repository: &Repository, tips: &[Oid], mut known: Vec<Oi
 pub(super) fn judge_by(repository: &Repository, contract: &Contract, news: &News) -> Result<Report, Failure> {
     let protected = protected(repository, Some(contract))?;
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let set = collect(repository, news, &Look { in_scope: &in_scope })?;
+    let set = collect(repository, news, &Look { in_scope: &in_scope });
     Ok(gate::judge(&set, contract, &protected))
 }
 
-fn collect(repository: &Repository, news: &News, look: &Look<'_>) -> Result<ChangeSet, GitError> {
+fn collect(repository: &Repository, news: &News, look: &Look<'_>) -> ChangeSet {
     let mut all = ChangeSet::default();
     let mut seen = HashSet::new();
     for tip in &news.tips {
-        let mut set = repository.since(*tip, &news.known, look)?;
+        let mut set = repository.since(*tip, &news.known, look);
         // Two branches may share commits; each is shown once.
         set.steps.retain(|step| match step.kind {
             StepKind::Commit(id) => seen.insert(id),
@@ -112,5 +111,5 @@ fn collect(repository: &Repository, news: &News, look: &Look<'_>) -> Result<Chan
         all.steps.append(&mut set.steps);
         all.faults.append(&mut set.faults);
     }
-    Ok(all)
+    all
 }
