@@ -96,6 +96,33 @@ install_files() {
     esac
 }
 
+# Fetches the programs that tests/it/runners.rs runs into the build directory. They are never required: a test whose
+# program could not be had says that it was not run.
+fetch_runners() {
+    mkdir -p "${CARGO_TARGET_DIR:-target}/runners/bin"
+    GIT_ORACLE_RUNNERS=$(cd "${CARGO_TARGET_DIR:-target}/runners/bin" && pwd)
+    export GIT_ORACLE_RUNNERS
+    runners=${GIT_ORACLE_RUNNERS%/bin}
+    if has python3 && ! [ -x "$runners/bin/prek" ]; then
+        say "fetching pre-commit and prek"
+        {
+            python3 -m venv "$runners/python" &&
+                "$runners/python/bin/pip" install --quiet --retries 1 --timeout 15 'pre-commit>=4,<5' 'prek<1' &&
+                ln -sf ../python/bin/pre-commit ../python/bin/prek "$runners/bin/"
+        } >"$runners/python.log" 2>&1 || say "warning: they could not be had, see $runners/python.log"
+    fi
+    if has npm && ! [ -x "$runners/bin/lefthook" ]; then
+        say "fetching lefthook and husky"
+        {
+            npm install --prefix "$runners/npm" --ignore-scripts --no-audit --no-fund \
+                --fetch-retries 1 --fetch-timeout 15000 lefthook@2 husky@9 &&
+                ln -sf ../npm/node_modules/.bin/husky "$runners/bin/" &&
+                # The program itself: its wrapper would start node for every hook.
+                (cd "$runners/bin" && ln -sf ../npm/node_modules/lefthook-*/bin/lefthook .)
+        } >"$runners/npm.log" 2>&1 || say "warning: they could not be had, see $runners/npm.log"
+    fi
+}
+
 run_tests() {
     # script(1) gives the tests a terminal to type at.
     need_linker
@@ -104,6 +131,7 @@ run_tests() {
         cargo "$(echo $component | sed 's/^rust//')" --version >/dev/null 2>&1 || rustup component add "$component" ||
             die "$component is missing" "rustup component add $component"
     done
+    fetch_runners
     cargo fmt --all --check
     cargo clippy --all-targets --locked -- -D warnings
     if cargo nextest --version >/dev/null 2>&1; then

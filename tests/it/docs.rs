@@ -120,9 +120,18 @@ fn every_rule_and_every_command_is_documented() {
 
 #[test]
 fn the_files_to_copy_are_the_ones_that_are_shown() {
-    let shown = crate::support::project_file("docs/ci.md");
-    for name in ["github-workflow.yml", "gitlab-ci.yml"] {
+    for (page, name) in [
+        ("ci.md", "github-workflow.yml"),
+        ("ci.md", "gitlab-ci.yml"),
+        ("runners.md", "pre-commit-config.yaml"),
+        ("runners.md", "lefthook.yml"),
+        ("runners.md", "lefthook.sh"),
+        ("runners.md", "husky.sh"),
+    ] {
+        let shown = crate::support::project_file(&format!("docs/{page}"));
         let text = crate::support::project_file(&format!("docs/examples/{name}"));
-        assert!(shown.contains(&format!("```yaml\n{}\n```", text.trim_end())), "docs/ci.md shows another {name}");
+        let language = if name.ends_with(".sh") { "sh" } else { "yaml" };
+        let block = format!("```{language}\n{}\n```", text.trim_end());
+        assert!(shown.contains(&block), "docs/{page} shows another {name}");
     }
 }

@@ -18,6 +18,7 @@ mod init;
 mod install;
 mod policies;
 mod repositories;
+mod runners;
 mod scenarios;
 mod schemas;
 mod start;
