@@ -15,52 +15,17 @@
 # The first run builds the repositories, which takes about a minute and about 0.7 GB; later runs reuse them.
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-command="benches/gate.sh${*:+ $*}"
-bin=$here/../target/release cache=${TMPDIR:-/tmp}/git-oracle-bench
-runs='' only='' markdown='' files=10000 many=100000 commits=1000 default_runs=21
-
-usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; }
-die() { printf 'gate.sh: %s\n' "$1" >&2; exit 2; }
-
-while (($#)); do
-    case $1 in
-        -h | --help) usage; exit ;;
-        --quick) files=1000 many='' commits=100 default_runs=5 ;;
-        --bin | --runs | --only | --markdown | --cache)
-            (($# > 1)) || die "$1 needs a value"
-            printf -v "${1#--}" %s "$2"
-            shift ;;
-        *) die "unknown argument $1, see --help" ;;
-    esac
-    shift
-done
-[[ $only =~ ^(range|worktree|start)?$ ]] || die "--only takes range, worktree or start"
-[[ ${runs:=$default_runs} =~ ^[1-9][0-9]*$ ]] || die "--runs takes a number"
-bin=$(cd "$bin" 2>/dev/null && pwd) && [[ -x $bin/git-oracle ]] || die "no git-oracle in the --bin directory; cargo build --release makes one"
-mkdir -p "$cache/home"
-cache=$(cd "$cache" && pwd)
-
-# The interpreter itself: a version manager's shim would put its own directories before --bin.
-python=$(python3 -c 'import sys; print(sys.executable)')
-# Nothing of the person's configuration or environment may take part.
-isolated=(env -i HOME="$cache/home" PATH="$bin:$PATH" GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 LC_ALL=C.UTF-8 TZ=UTC)
-rows=()
-row() { rows+=(--row "$@"); }
-wanted() { [[ -z $only || $only == "$1" ]]; }
-number() { sed -E ':a;s/([0-9])([0-9]{3})($|,)/\1,\2\3/;ta' <<<"$1"; }
-# FILES COMMITS: sets $repo and $contract
-repository() {
-    local folder
-    folder=$("${isolated[@]}" "$python" "$here/make_repo.py" --cache "$cache" --files "$1" --commits "$2")
-    repo=$folder/repo contract=$(printf %q "$folder/contract.json")
-}
+# shellcheck source=benches/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+arguments 'range|worktree|start' "$@"
+files=10000 many=100000 commits=1000
+[[ -z $quick ]] || files=1000 many='' commits=100
 
 if wanted range; then
     repository $files $commits
     group="range of $(number $commits) commits, $(number $files) files"
     row "$group" 'git log --raw' "$repo" 0 - - 'git log --raw base..main'
-    row "$group" 'gate --range' "$repo" 0,7 'git log --raw' 1.2 "git-oracle gate --range base..main --contract $contract"
+    row "$group" 'gate --range' "$repo" 0,7 'git log --raw' 1.2 "git-oracle gate --range base..main --contract $(printf %q "$contract")"
 fi
 if wanted worktree; then
     for count in $files $many; do
@@ -68,7 +33,7 @@ if wanted worktree; then
         repository "$count" $((count == files ? commits : 100))
         group="worktree of $(number "$count") files"
         row "$group" 'git status' "$repo" 0 - - 'git status --porcelain'
-        row "$group" 'gate --worktree' "$repo" 0,7 'git status' 1.2 "git-oracle gate --worktree --contract $contract"
+        row "$group" 'gate --worktree' "$repo" 0,7 'git status' 1.2 "git-oracle gate --worktree --contract $(printf %q "$contract")"
     done
 fi
 if wanted start; then
@@ -77,6 +42,4 @@ if wanted start; then
     row start 'git-oracle --version' "$cache" 0 /bin/true 2 'git-oracle --version'
 fi
 
-version=$("${isolated[@]}" git-oracle --version) || die "git-oracle --version failed"
-note="\`$command\`: ${version%%$'\n'*}, $(git --version), $(uname -sm), $(nproc) CPUs. Medians of interleaved runs; only ratios within a group mean something."
-"${isolated[@]}" "$python" "$here/measure.py" --runs "$runs" --note "$note" ${markdown:+--markdown "$markdown"} "${rows[@]}"
+measure

@@ -16,7 +16,6 @@ import sys
 import time
 
 VERSION = 1  # part of the folder's name: raise it when the generated content changes
-PACKAGES = ["pkg%d" % i for i in range(10)]
 # No word here may look like a test, fixture, snapshot or eval path: the gate protects those.
 WORDS = """account buffer cache channel client cluster codec cursor device driver engine entry event field filter
 frame graph handle header index input item key layer layout ledger limit line list loader memory message meter model
@@ -28,6 +27,11 @@ LINES = ["let {0}_{1} = {2}.{3}({n});", "    {0}.{1}({2}, {n})?;", "if {0}.{1} >
          "    // A {0} without {1} is a {2}, see {3} {n}.", "        for {0} in {1}.{2}() {{", "const {0}_{1}: usize = {n};"]
 
 
+def packages(files):
+    """Returns the names of the top folders: ten, or fewer where there are not files enough for ten."""
+    return ["pkg%d" % i for i in range(min(10, files // 25))]
+
+
 class Tree:
     """The files at the tip and their text; what was never edited is made from the seed when it is needed."""
 
@@ -37,10 +41,12 @@ class Tree:
         self.lines = [rng.choice(LINES).format(*rng.sample(WORDS, 4), n=rng.randrange(1000)) for _ in range(4000)]
         self.width = sum(len(line) + 1 for line in self.lines) / len(self.lines)
         self.text = {".gitignore": ["target/", "*.o", "*.log"], "README.md": ["# Bench", "", "Made by make_repo.py."]}
-        self.names, self.folders = {}, {p: [] for p in PACKAGES}
-        parents, left = list(PACKAGES), files - len(self.text)
+        self.packages = packages(files)
+        self.names, self.folders = {}, {p: [] for p in self.packages}
+        parents, left = list(self.packages), files - len(self.text)
         while left > 0:  # a new folder below a random older one, with about 12 files; a path has 3 to 5 parts
-            parent = self.rng.choice(parents) if len(self.names) >= len(PACKAGES) else PACKAGES[len(self.names)]
+            count = len(self.names)
+            parent = self.rng.choice(parents) if count >= len(self.packages) else self.packages[count]
             folder = "%s/%s" % (parent, self.rng.choice(WORDS))
             if folder in self.names:
                 folder += str(len(self.names))
@@ -121,7 +127,7 @@ def write_history(tree, commits, out):
         left = commits + 2 - mark
         if side is None and left > 12 and tree.rng.random() < 0.06:
             # A side branch keeps to one package and main to the others meanwhile, so that they merge cleanly.
-            side = {"tip": tip, "left": tree.rng.randint(1, 5), "package": tree.rng.choice(PACKAGES), "paths": set()}
+            side = {"tip": tip, "left": tree.rng.randint(1, 5), "package": tree.rng.choice(tree.packages), "paths": set()}
         if side and side["left"] == 0:
             commit(mark, [tip, side["tip"]], side["paths"])
             tip, side = mark, None
@@ -130,18 +136,18 @@ def write_history(tree, commits, out):
             commit(mark, [side["tip"]], paths)
             side.update(tip=mark, left=side["left"] - 1, paths=side["paths"] | paths)
         else:
-            commit(mark, [tip], tree.change([p for p in PACKAGES if not side or p != side["package"]]))
+            commit(mark, [tip], tree.change([p for p in tree.packages if not side or p != side["package"]]))
             tip = mark
 
 
-def contract(baseline):
+def contract(allowed, baseline):
     return {
         "task_id": "bench-gate",
         "owner_agent": {"role": "PM", "agent_id": "agent-1"},
         "assigned_agent": {"role": "WORKER", "agent_id": "agent-2"},
         "inputs": {"spec": "change any package", "artifacts": []},
         "required_outputs": [{"name": "patch", "type": "patch", "acceptance": "tests pass"}],
-        "allowed_paths": [p + "/" for p in PACKAGES],
+        "allowed_paths": [p + "/" for p in allowed],
         "forbidden_actions": ["rm -rf", "sudo"],
         "acceptance_tests": [{"name": "unit", "cmd": "cargo test", "must_pass": True}],
         "tool_permissions": {"filesystem": "workspace-write", "shell": "never", "network": "deny", "mcp_tools": []},
@@ -184,7 +190,7 @@ def build(folder, files, commits, seed):
     with open(os.path.join(repo, target, "untracked_note.md"), "w") as file:
         file.write("A new file.\n")
     with open(os.path.join(folder, "contract.json"), "w") as file:
-        json.dump(contract(git(repo, "rev-parse", "base")), file, indent=1)
+        json.dump(contract(tree.packages, git(repo, "rev-parse", "base")), file, indent=1)
     os.sync()  # the disk must be quiet when the measuring starts
     step("done")
 
@@ -208,8 +214,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cache", default=os.path.join(os.environ.get("TMPDIR") or "/tmp", "git-oracle-bench"))
     args = parser.parse_args()
-    if args.files < 250:
-        parser.error("ten packages need at least 250 files")
+    if args.files < 50:
+        parser.error("two packages need at least 50 files")
     os.environ.update(GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1")
     folder = os.path.join(os.path.abspath(args.cache), "v%d-f%d-c%d-s%d" % (VERSION, args.files, args.commits, args.seed))
     if not os.path.exists(folder):
