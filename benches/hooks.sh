@@ -147,10 +147,11 @@ for size in "${sizes[@]}"; do
         in_repo push -q --no-verify "$state/remote.git" tip
         for ((i = 0; i < 200; i++)); do echo "create refs/heads/b$i $tip"; done | "${isolated[@]}" git -C "$state/remote.git" update-ref --stdin
         fetch="git fetch -q $(printf %q "$state/remote.git") refs/heads/*:refs/remotes/bench/*"
-        for name in none git-oracle; do
-            row 'fetch of 200 branches' "$name" "$repo" 0 "$([[ $name == none ]] && echo - || echo none)" - "$fetch"
-            before 'fetch of 200 branches' "$name" "rm -rf .git/refs/remotes/bench; $put/$name .git/hooks"
-        done
+        group='fetch of 200 branches'
+        row "$group" 'no hooks' "$repo" 0 - - "$fetch"
+        before "$group" 'no hooks' "rm -rf .git/refs/remotes/bench; $put/none .git/hooks"
+        row "$group" git-oracle "$repo" 0 'no hooks' - "$fetch"
+        before "$group" git-oracle "rm -rf .git/refs/remotes/bench; $put/git-oracle .git/hooks"
     fi
 done
 if wanted start; then

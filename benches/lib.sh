@@ -86,5 +86,5 @@ measure() {
     local version note
     version=$("${isolated[@]}" git-oracle --version) || die "git-oracle --version failed"
     note="\`$called\`: ${version%%$'\n'*}, $(git --version), $(uname -sm), $(nproc) CPUs. Medians of interleaved runs; only ratios within a group mean something."
-    "${isolated[@]}" "$python" "$here/measure.py" --runs "$runs" --note "$note${remark:+ $remark}" ${markdown:+--markdown "$markdown"} "${rows[@]}"
+    "${isolated[@]}" "$python" "$here/measure.py" --runs "$runs" --note "$note${remark:+ ${remark% }}" ${markdown:+--markdown "$markdown"} "${rows[@]}"
 }

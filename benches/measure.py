@@ -89,7 +89,7 @@ class Row:
 def measure(rows, runs):
     for row in rows * WARM_UP:
         row.run()
-    rounds = runs * 10 if max(row.ms[-1] for row in rows) < 10 else runs
+    rounds = runs * 10 if max(min(row.ms) for row in rows) < 10 else runs
     print("measure: %s: %d rounds" % (rows[0].group, rounds), file=sys.stderr, flush=True)
     for row in rows:
         row.run_for_memory()
