@@ -210,11 +210,22 @@ fn pushes_are_judged(runners: &Runners, told: &Told) {
     }
 }
 
+/// What the runner leaves open is closed by our own hooks, and the runner keeps running.
+fn our_hooks_join(runners: &Runners) {
+    runners.env.expect(0, &["hooks", "install"]);
+    runners.succeeds("echo '// joined' >>src/parser.rs && git commit -q -a -m Allowed");
+    let refusal = ["git-oracle: the push is refused", "docs/bad.md: out_of_scope"];
+    runners.refused("git push -q origin main~4:refs/heads/good main", &refusal);
+    let past = "echo more >>docs/guide.md && git commit -q --no-verify -a -m Refused";
+    runners.refused(past, &["the new position of the branch is refused", "docs/guide.md"]);
+}
+
 fn judges_as_the_hooks_do(runner: &Runner) {
     let Some(runners) = Runners::with(runner) else { return };
     commits_are_judged(&runners);
     merges_are_judged(&runners);
     pushes_are_judged(&runners, &runner.told);
+    our_hooks_join(&runners);
 }
 
 #[test]
