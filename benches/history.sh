@@ -12,7 +12,7 @@
 #
 # The commands run in a clone, under an active contract; before anything is timed, a commit outside its scope has to be
 # refused. Before each run everything is put back, which is not timed. A rebase, a merge and a push are of the same 50
-# commits, each with a file of its own; a fetch brings 20 branches.
+# commits, which edit a file each and now and then add one; a fetch brings 20 branches.
 # The first run builds the history, which takes about two minutes and about 0.3 GB; later runs reuse it.
 set -euo pipefail
 
@@ -31,17 +31,21 @@ repo=$state/origin.git
 in_repo config receive.autogc false
 in_repo config receive.unpackLimit 100000
 
-# CLONE BRANCH: clones the origin and makes a branch of $length commits that forked off before as many; sets $repo
+# CLONE BRANCH: clones the origin and makes a branch of $length commits that forked off before as many; sets $repo.
+# Each edits a file that main left alone meanwhile, and every tenth adds one.
 branch() {
+    local paths i
     repo=$state/$1
     "${isolated[@]}" git clone -q "$state/origin.git" "$repo" 2>/dev/null
     in_repo config gc.auto 0
     in_repo config maintenance.auto false
     in_repo checkout -q --no-track -b "$2" "origin/main~$length"
+    mapfile -t paths < <(in_repo diff --name-only HEAD origin/main | grep -vxFf - <(in_repo ls-files 'pkg*'))
     mkdir -p "$repo/pkg0/$2"
     for ((i = 0; i < length; i++)); do
-        echo "// part $i" >"$repo/pkg0/$2/part_$i.rs"
-        in_repo add "pkg0/$2"
+        echo "// part $i" >>"$repo/${paths[i * ${#paths[@]} / length]}"
+        ((i % 10 != 9)) || echo "// part $i" >"$repo/pkg0/$2/part_$i.rs"
+        in_repo add --all .
         in_repo commit -q -m "Part $i"
     done
     in_repo checkout -q main
