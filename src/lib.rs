@@ -2,6 +2,7 @@
 //!
 //! The rooms, in the order they build on each other; `docs/architecture.md` has the map and who may import whom.
 
+pub mod agent;
 pub mod base;
 pub mod change;
 pub mod cli;

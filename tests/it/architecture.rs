@@ -5,8 +5,9 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// Who may import whom. `docs/architecture.md` explains it.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("base", &[]),
+    ("agent", &["base"]),
     ("change", &["base"]),
     ("contract", &["base"]),
     ("policy", &["base"]),
@@ -15,8 +16,8 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("system", &["base"]),
     ("git", &["base", "change", "system"]),
     ("evidence", &["base", "system"]),
-    ("flows", &["base", "change", "contract", "policy", "patch", "gate", "system", "git", "evidence"]),
-    ("cli", &["base", "change", "contract", "gate", "system", "flows"]),
+    ("flows", &["base", "agent", "change", "contract", "policy", "patch", "gate", "system", "git", "evidence"]),
+    ("cli", &["base", "agent", "change", "contract", "gate", "system", "flows"]),
 ];
 
 fn source_files(directory: &Path) -> Vec<PathBuf> {
