@@ -11,18 +11,21 @@ use crate::gate::Verdict;
 pub enum Exit {
     Success,
     Other,
+    AgentRefused,
     GateFailed,
     ApprovalRequired,
     Usage,
 }
 
 impl Exit {
-    const ALL: [Exit; 5] = [Exit::Success, Exit::Other, Exit::GateFailed, Exit::ApprovalRequired, Exit::Usage];
+    const ALL: [Exit; 6] =
+        [Exit::Success, Exit::Other, Exit::AgentRefused, Exit::GateFailed, Exit::ApprovalRequired, Exit::Usage];
 
     pub const fn code(self) -> u8 {
         match self {
             Exit::Success => 0,
             Exit::Other => 1,
+            Exit::AgentRefused => 2,
             Exit::GateFailed => 7,
             Exit::ApprovalRequired => 8,
             Exit::Usage => 129,
@@ -34,6 +37,7 @@ impl Exit {
         match self {
             Exit::Success => "success",
             Exit::Other => "error",
+            Exit::AgentRefused => "agent_refused",
             Exit::GateFailed => "gate_failed",
             Exit::ApprovalRequired => "approval_required",
             Exit::Usage => "usage",
@@ -44,6 +48,7 @@ impl Exit {
         match self {
             Exit::Success => "success; the gate passed or warned",
             Exit::Other => "any other error: it could not be found out; a hook's refusal",
+            Exit::AgentRefused => "`hook agent` refuses; it ends with 0 or 2 and nothing else",
             Exit::GateFailed => "`gate_failed`: a gate said no",
             Exit::ApprovalRequired => "`approval_required`: a person has to decide, and none was there",
             Exit::Usage => "usage error, as in git",

@@ -11,6 +11,7 @@ use crate::base::RepoPath;
 use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
+use crate::cli::agent;
 use crate::cli::render;
 use crate::flows::Failure;
 use crate::flows::Kind;
@@ -47,6 +48,13 @@ pub(super) struct HookArgs {
 
 #[derive(Subcommand, Debug)]
 enum HookCommand {
+    #[command(flatten)]
+    Git(GitHook),
+    Agent(agent::AgentArgs),
+}
+
+#[derive(Subcommand, Debug)]
+enum GitHook {
     /// Judge what is staged
     PreCommit(Rest),
     /// Judge what a merge changes of its own
@@ -78,25 +86,26 @@ struct Rest {
     more: Vec<OsString>,
 }
 
-impl HookCommand {
+impl GitHook {
     fn into_hook(self) -> Result<Hook, Failure> {
         let text = |value: OsString| value.to_string_lossy().into_owned();
         Ok(match self {
-            HookCommand::PreCommit(_) => Hook::PreCommit,
-            HookCommand::PreMergeCommit(_) => Hook::PreMergeCommit,
-            HookCommand::PrePush { remote, url, .. } => {
+            GitHook::PreCommit(_) => Hook::PreCommit,
+            GitHook::PreMergeCommit(_) => Hook::PreMergeCommit,
+            GitHook::PrePush { remote, url, .. } => {
                 Hook::PrePush { remote: text(remote), url: text(url), input: read_input()? }
             }
-            HookCommand::ReferenceTransaction { state, .. } => {
-                Hook::ReferenceTransaction { state, input: read_input()? }
-            }
-            HookCommand::PreReceive(_) => Hook::PreReceive { input: read_input()? },
+            GitHook::ReferenceTransaction { state, .. } => Hook::ReferenceTransaction { state, input: read_input()? },
+            GitHook::PreReceive(_) => Hook::PreReceive { input: read_input()? },
         })
     }
 }
 
 pub(super) fn hook(app: &App, args: HookArgs) -> Result<Exit, Failure> {
-    let hook = args.hook.into_hook()?;
+    let hook = match args.hook {
+        HookCommand::Git(hook) => hook.into_hook()?,
+        HookCommand::Agent(args) => return Ok(agent::agent(app, args)),
+    };
     match hook::run(&app.flows, args.hooks_dir.as_deref(), &hook) {
         Answer::Allowed => Ok(Exit::Success),
         Answer::Warned(why) => {
@@ -201,6 +210,6 @@ fn line(violations: &[&Violation]) -> String {
     one_line(&format!("{}{more}", render::line(first)))
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.replace('\n', "\\n")
 }

@@ -1,15 +1,18 @@
 //! `git oracle hooks`.
 
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
 use serde_json::Value;
 use serde_json::json;
 
 use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
+use crate::cli::agent_setup;
 use crate::cli::document;
 use crate::cli::render;
 use crate::flows::Failure;
+use crate::flows::agents;
 use crate::flows::hooks;
 use crate::flows::hooks::Earlier;
 use crate::flows::hooks::HookState;
@@ -28,33 +31,52 @@ pub(super) struct HooksArgs {
 #[derive(Subcommand, Debug)]
 enum HooksCommand {
     /// Install the hooks; hooks that are there keep running
-    Install {},
+    Install {
+        #[command(flatten)]
+        which: Which,
+    },
     /// Remove the hooks and put back what was there before
-    Uninstall {},
+    Uninstall {
+        #[command(flatten)]
+        which: Which,
+    },
     /// Show how each hook stands
     ///
     /// Exits with 1 when a hook is missing or cannot do its work.
     Status {
+        #[command(flatten)]
+        which: Which,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
 }
 
+/// Which hooks are meant: git's, or those of a coding agent.
+#[derive(clap::Args, Debug)]
+struct Which {
+    /// The hook of a coding agent, in its settings in this repository
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
+    agent: Option<String>,
+}
+
 impl HooksArgs {
     pub(super) const fn wants_json(&self) -> bool {
-        matches!(self.command, HooksCommand::Status { json: true })
+        matches!(self.command, HooksCommand::Status { json: true, .. })
     }
 }
 
 pub(super) fn hooks(app: &App, args: &HooksArgs) -> Result<Exit, Failure> {
-    match args.command {
-        HooksCommand::Install {} => {
+    match &args.command {
+        HooksCommand::Install { which: Which { agent: Some(agent) } } => agent_setup::install(app, agent),
+        HooksCommand::Uninstall { which: Which { agent: Some(agent) } } => agent_setup::uninstall(app, agent),
+        HooksCommand::Status { which: Which { agent: Some(agent) }, json } => agent_setup::status(app, agent, *json),
+        HooksCommand::Install { .. } => {
             show_installed(app, &hooks::install(&app.flows)?);
             Ok(Exit::Success)
         }
-        HooksCommand::Uninstall {} => uninstall(app),
-        HooksCommand::Status { json } => status(app, json),
+        HooksCommand::Uninstall { .. } => uninstall(app),
+        HooksCommand::Status { json, .. } => status(app, *json),
     }
 }
 

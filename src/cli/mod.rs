@@ -2,6 +2,8 @@
 //!
 //! Every command has a file with its arguments and one function. Results go to stdout, messages to stderr.
 
+mod agent;
+mod agent_setup;
 mod contract;
 mod demo;
 mod doctor;
@@ -96,6 +98,14 @@ struct App {
 
 /// Runs the program with these arguments.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let args: Vec<OsString> = args.into_iter().collect();
+    match agent::is_asked(&args) {
+        true => agent::guarded(|| start(args)),
+        false => start(args),
+    }
+}
+
+fn start(args: Vec<OsString>) -> Exit {
     // Help speaks of the command as it is typed; man pages and completions need the program's name.
     let parsed = Cli::command().bin_name("git oracle").try_get_matches_from(args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {

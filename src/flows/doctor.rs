@@ -10,6 +10,9 @@ use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::active::check_contract;
 use crate::flows::active::repo_config;
+use crate::flows::agents;
+use crate::flows::agents::AgentHook;
+use crate::flows::agents::Presence;
 use crate::flows::hooks::Summary;
 use crate::flows::hooks::standing;
 use crate::flows::hooks::trouble;
@@ -79,6 +82,7 @@ pub fn run(flows: &Flows) -> Vec<Check> {
             checks.push(repository_config(&repository));
             checks.push(contract(&repository));
             checks.push(hooks(flows, &repository));
+            checks.extend(agents::installed(&repository).iter().map(agent));
             checks.push(events(&repository));
         }
         Err(failure) => checks.push(Check::of_failure("repository", failure)),
@@ -210,6 +214,20 @@ fn hooks(flows: &Flows, repository: &Repository) -> Check {
             let first = standing.hooks.iter().find_map(|hook| Some(format!("{} {}", hook.name, trouble(hook)?)));
             Check::broken("hooks", first.unwrap_or_default(), "git oracle hooks install")
         }
+    }
+}
+
+/// Agents can skip a hook without a word, so what counts is when it last ran.
+fn agent(hook: &AgentHook) -> Check {
+    let (name, file) = (hook.recipe.agent, hook.recipe.file);
+    match (&hook.presence, &hook.last_fired) {
+        (Presence::Whole, Some(time)) => Check::fine("agent", format!("{name}: in {file}, last fired {time}")),
+        (Presence::Whole, None) => Check::note("agent", format!("{name}: in {file}, never fired"), hook.recipe.advice),
+        _ => Check::broken(
+            "agent",
+            format!("{name}: {file} has only a part of the hook, or another version of it"),
+            format!("git oracle hooks install --agent {name}"),
+        ),
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod activate;
 mod active;
+pub mod agents;
 pub mod amend;
 pub mod check;
 pub mod clear;

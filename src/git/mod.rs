@@ -7,6 +7,7 @@
 //! This room also owns our own files in the git directory and in `.oracle/` (see [`Desk`]). It never decides whether a
 //! change may get in.
 
+mod agents;
 mod cachetree;
 mod collect;
 mod desk;
@@ -19,6 +20,7 @@ mod ignore;
 mod index;
 mod inspect;
 mod layout;
+mod named;
 mod objects;
 mod origin;
 mod patched;
@@ -32,6 +34,8 @@ mod store;
 mod tips;
 mod worktree;
 
+pub use agents::Agents;
+pub use agents::Setup;
 #[cfg(fuzzing)]
 pub use cachetree::read_extensions;
 pub use collect::Look;
@@ -47,6 +51,7 @@ pub use hooks::HookState;
 pub use hooks::HookStatus;
 pub use hooks::Hooks;
 pub use hooks::Origin;
+pub use named::Named;
 pub use program::Git;
 pub use range::Comparison;
 pub use repository::Repository;

@@ -1,6 +1,8 @@
 //! Everything that needs git or the built program, as one test binary.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so by panicking")]
 
+mod agent;
+mod agent_setup;
 mod architecture;
 mod contract;
 mod demo;

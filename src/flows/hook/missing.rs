@@ -29,11 +29,16 @@ pub(super) fn decide(
         if only_our_files(&changes(&Look { in_scope: &nowhere })?) {
             return Ok(Decision::Allowed);
         }
-        if repo_config(repository)?.missing_contract == MissingContract::Warn
-            && removed_task(repository, &EventLog::of(&repository.common_dir))?.is_none()
-        {
+        if is_excused(repository, state)? {
             return Ok(Decision::Warned("no contract is active, so this change was not judged"));
         }
     }
     Ok(refused(state).into())
+}
+
+/// Tells whether the repository wants to be judged only while a task is active, and none is.
+pub(super) fn is_excused(repository: &Repository, state: &ActiveContract) -> Result<bool, Failure> {
+    Ok(matches!(state, ActiveContract::Missing)
+        && repo_config(repository)?.missing_contract == MissingContract::Warn
+        && removed_task(repository, &EventLog::of(&repository.common_dir))?.is_none())
 }

@@ -7,6 +7,7 @@
 //! The answer is always one of three: allowed, allowed with a word of warning, refused. Whatever keeps us from deciding
 //! is a refusal, and every refusal is an event.
 
+pub mod agent;
 mod bindings;
 mod commits;
 mod index;

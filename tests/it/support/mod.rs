@@ -121,6 +121,21 @@ impl TestEnv {
         self.ran(output.unwrap_or_else(|error| panic!("{program}: {error}")))
     }
 
+    /// Runs `git oracle` in the repository with this input.
+    pub fn oracle_fed(&self, args: &[&str], input: &[u8]) -> Ran {
+        let mut command = self.command("git", &self.repo());
+        command.arg("oracle").args(args).stdin(std::process::Stdio::piped());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().expect("git");
+        let mut pipe = child.stdin.take().expect("a pipe");
+        let fed = std::thread::scope(|scope| {
+            // It may refuse before it has read everything.
+            scope.spawn(move || std::io::Write::write_all(&mut pipe, input).is_ok());
+            child.wait_with_output()
+        });
+        self.ran(fed.expect("it ends"))
+    }
+
     /// Starts a program of this world whose stdout is read while it runs.
     pub fn start(&self, program: &str, args: &[&str]) -> std::process::Child {
         let mut command = self.command(program, &self.repo());
