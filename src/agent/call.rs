@@ -90,7 +90,7 @@ const EVENTS: [(Phase, Option<Tool>, &[&str]); 9] = [
 const EVENT_FIELDS: [&str; 3] = ["hook_event_name", "agent_action_name", "hookName"];
 const TOOL_FIELDS: [&str; 3] = ["tool_name", "toolName", "tool"];
 const INPUT_FIELDS: [&str; 6] = ["tool_input", "toolArgs", "args", "tool_info", "parameters", "arguments"];
-const RESULT_FIELDS: [&str; 3] = ["toolResult", "tool_response", "tool_output"];
+const RESULT_FIELDS: [&str; 4] = ["toolResult", "tool_result", "tool_response", "tool_output"];
 const SESSION_FIELDS: [&str; 5] = ["session_id", "sessionId", "conversation_id", "taskId", "sessionID"];
 
 /// Agents that put the tool into an object of its own name it so.

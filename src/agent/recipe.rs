@@ -15,6 +15,8 @@ pub struct Recipe {
     /// The settings file, from the top of the working tree.
     pub file: &'static str,
     form: Form,
+    /// What the agent's own program puts beside its settings as soon as there are some.
+    pub byproducts: &'static [&'static str],
     /// What to look at when the hook never fires.
     pub advice: &'static str,
 }
@@ -51,6 +53,7 @@ static RECIPES: [Recipe; 6] = [
             events: &["PreToolUse", "PostToolUse", "Stop", "SubagentStop"],
             entry: r#"{"hooks": [{"type": "command", "command": "git oracle hook agent --for claude || exit 2", "timeout": 30, "onFailure": "block"}]}"#,
         },
+        byproducts: &[],
         advice: "Start Claude Code again in this repository; /hooks lists what it runs.",
     },
     Recipe {
@@ -61,6 +64,7 @@ static RECIPES: [Recipe; 6] = [
             events: &["PreToolUse", "PostToolUse", "Stop"],
             entry: r#"{"hooks": [{"type": "command", "command": "git oracle hook agent --for codex || exit 2", "timeout": 30}]}"#,
         },
+        byproducts: &[],
         advice: "Codex skips a hook without a word until it is approved: type /hooks in Codex.",
     },
     Recipe {
@@ -71,6 +75,7 @@ static RECIPES: [Recipe; 6] = [
             events: &["BeforeTool", "AfterTool", "AfterAgent"],
             entry: r#"{"hooks": [{"type": "command", "name": "git-oracle", "command": "git oracle hook agent --for gemini || exit 2", "timeout": 30000}]}"#,
         },
+        byproducts: &[],
         advice: "Gemini CLI runs no hooks in a folder that is not trusted: type /permissions trust in it.",
     },
     Recipe {
@@ -81,7 +86,8 @@ static RECIPES: [Recipe; 6] = [
             events: &["preToolUse", "postToolUse", "agentStop"],
             entry: r#"{"type": "command", "bash": "git oracle hook agent --for copilot || exit 2", "timeoutSec": 30}"#,
         },
-        advice: "Start Copilot again in this repository.",
+        byproducts: &[],
+        advice: "Copilot runs the hooks of a repository in a trusted folder only: start it here and trust the folder.",
     },
     Recipe {
         agent: "cursor",
@@ -92,12 +98,20 @@ static RECIPES: [Recipe; 6] = [
             events: &["preToolUse", "beforeShellExecution", "beforeMCPExecution", "stop"],
             entry: r#"{"command": "git oracle hook agent --for cursor || exit 2", "timeout": 30, "failClosed": true}"#,
         },
+        byproducts: &[],
         advice: "Cursor runs the hooks of a project in a trusted workspace only, and may skip them without a window.",
     },
     Recipe {
         agent: "opencode",
         file: ".opencode/plugins/git-oracle.js",
         form: Form::Plugin(include_str!("../../hooks/opencode.js")),
+        byproducts: &[
+            ".opencode/.gitignore",
+            ".opencode/bun.lock",
+            ".opencode/node_modules",
+            ".opencode/package-lock.json",
+            ".opencode/package.json",
+        ],
         advice: "Start OpenCode again in this repository, without --pure.",
     },
 ];

@@ -68,9 +68,10 @@ impl<'a> Agents<'a> {
         String::from_utf8(bytes).ok().filter(|text| !text.is_empty())
     }
 
-    /// Returns how often a session was sent back to work in a row.
-    pub fn times_continued(&self, session: &str) -> u64 {
-        let bytes = system::read_limited(&self.private_dir().join("continued"), MAX_BYTES).unwrap_or_default();
+    /// Returns how often a session of an agent was sent back to work in a row.
+    pub fn times_continued(&self, agent: &str, session: &str) -> u64 {
+        let path = self.private_dir().join(format!("{agent}.continued"));
+        let bytes = system::read_limited(&path, MAX_BYTES).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         text.split_once('\n')
             .filter(|(_, last)| *last == session)
@@ -78,8 +79,8 @@ impl<'a> Agents<'a> {
             .unwrap_or(0)
     }
 
-    pub fn set_times_continued(&self, session: &str, count: u64) -> Result<(), GitError> {
-        let path = self.private_dir().join("continued");
+    pub fn set_times_continued(&self, agent: &str, session: &str, count: u64) -> Result<(), GitError> {
+        let path = self.private_dir().join(format!("{agent}.continued"));
         if count == 0 {
             return Ok(system::remove_file(&path)?);
         }

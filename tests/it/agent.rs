@@ -219,6 +219,21 @@ fn an_agent_is_sent_back_twice() {
 }
 
 #[test]
+fn two_hooks_of_one_stop_count_by_themselves() {
+    let env = TestEnv::under_contract(&["src/"]);
+    env.write("docs/guide.md", "changed\n");
+    // Copilot runs its own hook and, in Claude's words, Claude's.
+    let own = json!({"sessionId": "s", "timestamp": 1, "cwd": env.repo(), "stopReason": "end_turn", "stop_hook_active": true});
+    let theirs = json!({"hook_event_name": "Stop", "session_id": "s", "cwd": env.repo(), "stop_hook_active": true});
+    let said: Vec<[bool; 2]> = (0..3)
+        .map(|_| {
+            [("copilot", &own), ("claude", &theirs)].map(|(agent, payload)| say(&env, agent, payload).stdout.len() > 3)
+        })
+        .collect();
+    assert_eq!(said, [[true; 2], [true; 2], [false; 2]]);
+}
+
+#[test]
 fn a_stop_without_a_contract_does_not_go_round_for_ever() {
     let env = TestEnv::new();
     let payload = json!({"hook_event_name": "Stop", "session_id": "s", "cwd": env.repo(), "stop_hook_active": true});

@@ -175,6 +175,11 @@ fn the_settings_are_protected_and_do_not_trouble_the_agent() {
         let edit = json!({"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": file}});
         assert_eq!(ask(&edit).code, 2, "{file}");
         let stop = json!({"hook_event_name": "Stop", "stop_hook_active": false});
+        if agent == "opencode" {
+            // Its program installs packages beside every plugin.
+            env.write(".opencode/node_modules/x/package.json", "{}");
+            env.write(".opencode/package.json", "{}");
+        }
         assert_eq!(ask(&stop).stdout, "", "{file}: what the install wrote is no change of the agent's");
         // Changed by somebody, it is.
         env.sh(&format!("printf ' \\n' >> {file}"));

@@ -1,6 +1,8 @@
-//! Configuration, names, event logs and JSON: the small texts of other people.
+//! Configuration, names, event logs, agents' payloads and JSON: the small texts of other people.
 #![no_main]
 
+use git_oracle::agent::look_at_command;
+use git_oracle::agent::parse_call;
 use git_oracle::base;
 use git_oracle::change::added_bidi_lines;
 use git_oracle::evidence::check_chain;
@@ -12,6 +14,8 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = RepoConfig::parse(bytes);
     let _ = PersonConfig::parse(bytes);
     let _ = check_chain(bytes, "hooks");
+    let _ = parse_call(bytes, None);
+    let _ = look_at_command(&String::from_utf8_lossy(bytes));
     let _ = base::parse_strict(bytes, 1 << 20);
     let quoted = base::quote(bytes);
     if quoted.starts_with('"') {

@@ -97,7 +97,7 @@ impl Place {
                 Ok(Some(refused)) => Said::After(refused),
                 Err(failure) => Said::Deny(Refused::undecided(failure)),
             },
-            Moment::Stop(stop) => stopped(repository, stop),
+            Moment::Stop(stop) => stopped(repository, self.agent, stop),
         }
     }
 
@@ -127,12 +127,12 @@ fn lost(call: &Call, failure: &Failure) -> Said {
 }
 
 /// Judges the tree as the agent wants to stop. Sent back twice, it may: it would go round in a circle.
-fn stopped(repository: &Repository, stop: &Stop) -> Said {
+fn stopped(repository: &Repository, agent: &str, stop: &Stop) -> Said {
     let agents = Agents::of(repository);
     let count = match (stop.count, stop.active) {
         (Some(count), _) => count,
         (None, Some(false)) => 0,
-        (None, _) => agents.times_continued(&stop.session),
+        (None, _) => agents.times_continued(agent, &stop.session),
     };
     let judged = if count < MAX_CONTINUED { tree::judge(repository) } else { Ok(None) };
     let said = match judged {
@@ -141,7 +141,7 @@ fn stopped(repository: &Repository, stop: &Stop) -> Said {
         Err(failure) => Said::Deny(Refused::undecided(failure)),
     };
     let next = if matches!(said, Said::Pass) { 0 } else { count + 1 };
-    match agents.set_times_continued(&stop.session, next) {
+    match agents.set_times_continued(agent, &stop.session, next) {
         // What cannot be counted might never end.
         Err(_) if stop.active != Some(false) => Said::Pass,
         _ => said,

@@ -11,7 +11,6 @@ use crate::flows::hook::agent::Refused;
 use crate::flows::hook::agent::refused;
 use crate::flows::hook::missing;
 use crate::gate;
-use crate::gate::Violation;
 use crate::git::Agents;
 use crate::git::Look;
 use crate::git::Repository;
@@ -30,17 +29,20 @@ pub(super) fn judge(repository: &Repository) -> Result<Option<Refused>, Failure>
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
     let set = repository.worktree(&Look { in_scope: &in_scope })?;
     let mut report = gate::judge(&set, contract, &protected);
-    report.violations.retain(|violation| !is_installed(repository, violation));
+    let installed = installed(repository);
+    report.violations.retain(|violation| !installed.iter().any(|place| violation.path.is_within(place.as_bytes())));
     Ok(refused(report, contract.scope.entries()))
 }
 
-/// Tells whether a violation is about settings that `hooks install --agent` wrote and nobody has changed since. The
-/// person did that, and the agent can do nothing about it.
-fn is_installed(repository: &Repository, violation: &Violation) -> bool {
+/// Returns the settings that `hooks install --agent` wrote and nobody has changed since, and what the agent's own program
+/// puts beside them. The person did that, and the agent can do nothing about it.
+fn installed(repository: &Repository) -> Vec<&'static str> {
     let agents = Agents::of(repository);
-    Recipe::all().iter().filter(|recipe| violation.path == RepoPath::from(recipe.file)).any(|recipe| {
+    let is_as_left = |recipe: &&Recipe| {
         let setup = agents.setup(recipe.agent).ok().flatten();
         let text = agents.settings(recipe.file).ok().flatten().unwrap_or_default();
         setup.is_some_and(|setup| setup.sha256 == Sha256Hex::of(text.as_bytes()))
-    })
+    };
+    let recipes = Recipe::all().iter().filter(is_as_left);
+    recipes.flat_map(|recipe| [recipe.file].into_iter().chain(recipe.byproducts.iter().copied())).collect()
 }
