@@ -80,7 +80,7 @@ enum GitHook {
 }
 
 /// What a later git may add.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 struct Rest {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     more: Vec<OsString>,
@@ -99,6 +99,26 @@ impl GitHook {
             GitHook::PreReceive(_) => Hook::PreReceive { input: read_input()? },
         })
     }
+}
+
+/// Reads the arguments as an installed hook gives them, without everything that it takes to read any others.
+///
+/// A hook is started several times for every commit, and making the whole of the command line known takes a quarter of
+/// what an answer does.
+pub(super) fn called_by_git(args: &[OsString]) -> Option<HookArgs> {
+    let [_, hook, option, hooks_dir, name, rest @ ..] = args else { return None };
+    if hook != "hook" || option != "--hooks-dir" {
+        return None;
+    }
+    let git_hook = match (name.to_str()?, rest) {
+        ("pre-commit", []) => GitHook::PreCommit(Rest::default()),
+        ("pre-merge-commit", []) => GitHook::PreMergeCommit(Rest::default()),
+        ("reference-transaction", [state]) => {
+            GitHook::ReferenceTransaction { state: state.to_str()?.to_owned(), rest: Rest::default() }
+        }
+        _ => return None,
+    };
+    Some(HookArgs { hooks_dir: Some(PathBuf::from(hooks_dir)), hook: HookCommand::Git(git_hook) })
 }
 
 pub(super) fn hook(app: &App, args: HookArgs) -> Result<Exit, Failure> {
@@ -212,4 +232,38 @@ fn line(violations: &[&Violation]) -> String {
 
 pub(super) fn one_line(text: &str) -> String {
     text.replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser, Debug)]
+    struct Whole {
+        #[command(subcommand)]
+        command: Words,
+    }
+
+    #[derive(Subcommand, Debug)]
+    enum Words {
+        Hook(HookArgs),
+    }
+
+    #[test]
+    fn what_git_calls_is_read_as_any_other_arguments_are() {
+        let cases: [&[&str]; 3] = [&["pre-commit"], &["pre-merge-commit"], &["reference-transaction", "prepared"]];
+        for words in cases {
+            let args: Vec<OsString> =
+                ["git-oracle", "hook", "--hooks-dir", ".git/hooks"].iter().chain(words).map(OsString::from).collect();
+            let Words::Hook(expected) = Whole::try_parse_from(&args).unwrap().command;
+            assert_eq!(format!("{:?}", called_by_git(&args)), format!("{:?}", Some(expected)));
+        }
+        for words in [&["pre-commit", "more"][..], &["reference-transaction"], &["agent"], &["--help"], &[]] {
+            let args: Vec<OsString> =
+                ["git-oracle", "hook", "--hooks-dir", "x"].iter().chain(words).map(OsString::from).collect();
+            assert!(called_by_git(&args).is_none(), "{words:?}");
+        }
+    }
 }

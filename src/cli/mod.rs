@@ -106,6 +106,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 }
 
 fn start(args: Vec<OsString>) -> Exit {
+    if let Some(hook_args) = hook::called_by_git(&args) {
+        return match App::new(false, false) {
+            Ok(app) => hook::hook(&app, hook_args).unwrap_or_else(|failure| render::failure(&failure)),
+            Err(failure) => render::failure(&failure),
+        };
+    }
     // Help speaks of the command as it is typed; man pages and completions need the program's name.
     let parsed = Cli::command().bin_name("git oracle").try_get_matches_from(args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -120,23 +126,24 @@ fn start(args: Vec<OsString>) -> Exit {
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
+    let wants_json = cli.command.wants_json();
+    run_command(cli).unwrap_or_else(|failure| {
+        if wants_json {
+            document::print(&document::failure(&failure));
+        }
+        render::failure(&failure)
+    })
+}
+
+fn run_command(cli: Cli) -> Result<Exit, Failure> {
     if let Some(directory) = &cli.directory
         && let Err(error) = std::env::set_current_dir(directory)
     {
         let message = format!("failed to enter {}: {error}", directory.display());
-        return render::failure(&Failure::new(Kind::Other, message).hinted("-C names a directory that is there."));
+        return Err(Failure::new(Kind::Other, message).hinted("-C names a directory that is there."));
     }
-    let environment = match Environment::of_process() {
-        Ok(environment) => environment,
-        Err(error) => {
-            let message = format!("failed to find the current directory: {error}");
-            return render::failure(&Failure::new(Kind::Other, message).hinted("Change to a directory that is there."));
-        }
-    };
-    start_tracing(&environment, cli.verbose);
-    let app = App { flows: Flows { environment }, quiet: cli.quiet };
-    let wants_json = cli.command.wants_json();
-    let done = match cli.command {
+    let app = App::new(cli.quiet, cli.verbose)?;
+    match cli.command {
         Command::Init(args) => init::init(&app, &args),
         Command::Status(args) => status::status(&app, &args),
         Command::Doctor(args) => doctor::doctor(&app, &args),
@@ -147,13 +154,18 @@ fn start(args: Vec<OsString>) -> Exit {
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
-    };
-    done.unwrap_or_else(|failure| {
-        if wants_json {
-            document::print(&document::failure(&failure));
-        }
-        render::failure(&failure)
-    })
+    }
+}
+
+impl App {
+    fn new(quiet: bool, verbose: bool) -> Result<Self, Failure> {
+        let environment = Environment::of_process().map_err(|error| {
+            let message = format!("failed to find the current directory: {error}");
+            Failure::new(Kind::Other, message).hinted("Change to a directory that is there.")
+        })?;
+        start_tracing(&environment, verbose);
+        Ok(App { flows: Flows { environment }, quiet })
+    }
 }
 
 impl Command {

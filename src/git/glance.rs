@@ -194,8 +194,12 @@ impl Entries<'_> {
     }
 
     fn read(&self, start: u32) -> Option<Named> {
-        let mut bytes = vec![0; 40 + self.hash.byte_len() + 4 + LONG_NAME];
-        let count = self.index.read_at(&mut bytes, u64::from(start)).ok()?;
+        // Few names need more than the first try.
+        self.read_in(&mut [0; 256], start).or_else(|| self.read_in(&mut [0; 76 + LONG_NAME], start))
+    }
+
+    fn read_in(&self, bytes: &mut [u8], start: u32) -> Option<Named> {
+        let count = self.index.read_at(bytes, u64::from(start)).ok()?;
         let (fixed, rest) = bytes.get(..count)?.split_at_checked(40 + self.hash.byte_len())?;
         let flags = u16::from_be_bytes(*rest.first_chunk()?);
         let name_at = if flags & EXTENDED != 0 { 4 } else { 2 };

@@ -148,7 +148,7 @@ pub fn find_sources(
     }
     olds.settle();
 
-    let mut prints = Fingerprints { contents, known: HashMap::new() };
+    let mut prints = Fingerprints { contents, sizes: HashMap::new(), known: HashMap::new() };
     for (number, step) in set.steps.iter_mut().enumerate() {
         let gone: HashSet<RepoPath> =
             step.changes.iter().filter(|change| change.new.is_none()).map(|change| change.path.clone()).collect();
@@ -253,12 +253,14 @@ impl Olds {
 /// Fingerprints of the contents compared so far.
 struct Fingerprints<'a> {
     contents: &'a Contents<'a>,
+    sizes: HashMap<Oid, Option<u64>>,
     known: HashMap<Oid, Option<Fingerprint>>,
 }
 
 impl Fingerprints<'_> {
-    fn size(&self, id: &Oid) -> Option<u64> {
-        self.contents.size(id)
+    fn size(&mut self, id: &Oid) -> Option<u64> {
+        let contents = self.contents;
+        *self.sizes.entry(*id).or_insert_with(|| contents.size(id))
     }
 
     fn similarity(&mut self, a: &Oid, b: &Oid) -> u8 {
