@@ -171,7 +171,7 @@ fn answered(dialect: &Dialect, said: &Said, call: Option<&Call>) -> News {
         Said::Pass => String::new(),
         Said::Deny(refused) => match call.map(|call| &call.moment) {
             Some(Moment::Before(_)) | None => paragraph("git-oracle refuses this call", "", refused),
-            Some(_) => paragraph("git-oracle could not judge the working tree", "", refused),
+            Some(_) => paragraph("git-oracle cannot vouch for the working tree", "", refused),
         },
         Said::After(refused) | Said::Continue(refused) => {
             paragraph("git-oracle finds changes that do not fit the contract", UNDO, refused)
@@ -220,6 +220,7 @@ fn judged(title: &str, advice: &str, report: &Report, allowed: &[String]) -> Str
     if report.violations.len() > SHOWN {
         lines.push(format!("and {} more", report.violations.len() - SHOWN));
     }
+    let advice = report.contract.as_ref().map_or("", |_| advice);
     let scope = match &report.contract {
         Some(contract) => {
             let more = allowed.len().saturating_sub(SHOWN);

@@ -35,7 +35,7 @@ const SHOWN_HINTS: usize = 3;
 /// Answer git before it commits, merges, moves a branch, pushes or receives
 ///
 /// The installed hooks call this. It is silent and ends with 0 when the operation may go on. It ends with 1 and says why
-/// on stderr when it may not, or when that could not be found out.
+/// on stderr when it may not, or when that could not be found out. `agent` answers coding agents, with 0 or 2.
 #[derive(clap::Args, Debug)]
 pub(super) struct HookArgs {
     /// The directory that the hook was run from; saves asking git for it

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::support::TestEnv;
+use crate::support::matches_line;
 
 struct Step {
     line: usize,
@@ -30,22 +31,6 @@ fn steps(text: &str) -> Vec<Step> {
         }
     }
     steps
-}
-
-fn matches_line(pattern: &str, line: &str) -> bool {
-    let mut parts = pattern.split("[..]");
-    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    for (index, part) in parts.iter().enumerate() {
-        if index + 1 == parts.len() {
-            return rest.ends_with(part);
-        }
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.is_empty()
 }
 
 fn matches(patterns: &[String], lines: &[String]) -> bool {

@@ -309,3 +309,20 @@ pub fn project_file(path: &str) -> String {
 pub fn raw_id(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal digits")).collect()
 }
+
+/// Tells whether a text fits a pattern, in which `[..]` stands for anything.
+pub fn matches_line(pattern: &str, line: &str) -> bool {
+    let mut parts = pattern.split("[..]");
+    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    for (index, part) in parts.iter().enumerate() {
+        if index + 1 == parts.len() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.is_empty()
+}
