@@ -124,9 +124,10 @@ impl Repository {
             return Err(GitError::NotARepository { reason: first_line(&finished.stderr) });
         };
         let path = |line: &[u8]| PathBuf::from(OsStr::from_bytes(line));
-        // In a bare repository, and inside a git directory, the last question fails.
+        // In a bare repository, and inside a git directory, the last question fails. Where git names its directory as `.`,
+        // as it does for whoever pushes into this repository, it takes that directory for the working tree.
         let work_tree = match rest {
-            [top] if finished.succeeded() => Some(path(top)),
+            [top] if finished.succeeded() => Some(path(top)).filter(|_| top != git_dir),
             [] => None,
             _ => {
                 return Err(GitError::NotARepository {

@@ -139,3 +139,17 @@ fn what_the_server_has_is_not_judged_again() {
     server.env.git(&["merge", "-q", "--no-ff", "-m", "Join", "admin"]);
     server.takes(&["main"]);
 }
+
+#[test]
+fn a_push_into_a_repository_with_a_working_tree_is_held_to_its_contract() {
+    let env = TestEnv::hooked(&["src/"]);
+    let other = env.root().join("other");
+    env.git(&["clone", "-q", ".", &other.to_string_lossy()]);
+    for (path, code) in [("src/parser.rs", 0), ("docs/guide.md", 1)] {
+        std::fs::write(other.join(path), "theirs\n").unwrap();
+        env.git_in(&other, &["commit", "-q", "-a", "-m", "Theirs"]);
+        let pushed = env.run_in(&other, "git", &["push", "-q", "origin", "HEAD:refs/heads/theirs"], &[]);
+        assert_eq!(pushed.code.min(1), code, "{}", pushed.shown());
+        assert_eq!(pushed.stderr.contains("docs/guide.md: out_of_scope"), code != 0, "{}", pushed.shown());
+    }
+}
