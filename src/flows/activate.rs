@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
 use serde_json::json;
 
 use crate::base::Oid;
@@ -97,13 +98,18 @@ pub(super) fn apply(
     let protected = protected(repository, Some(&contract))?;
     let head = repository.head()?;
     let baseline = baseline(repository, &contract, head, &change.baseline)?;
+    let log = EventLog::of(&repository.common_dir);
     let old_pin = match &change.ref_pattern {
         // What held for these refs until now: their own contract, else the one for all refs.
         Some(pattern) => {
             let bound = desk.bindings()?.into_iter().find(|binding| binding.pattern == *pattern);
             bound.map(|binding| binding.pin).or(desk.pin()?)
         }
-        None => desk.pin()?,
+        // A pin that was removed by hand, or that an interrupted activation did not get to write, holds as the log has it.
+        None => match desk.pin()? {
+            None => removed_event(repository, &log)?.and_then(|event| logged_pin(&event)),
+            pin => pin,
+        },
     };
     let before = match &old_pin {
         Some(pin) => Some(pin.clone()),
@@ -115,9 +121,7 @@ pub(super) fn apply(
     {
         judge_history(repository, pin, head, ask)?;
     }
-    let log = EventLog::of(&repository.common_dir);
     if old_pin.is_none()
-        && before.is_none()
         && let Some(task) = removed_task(repository, &log)?
     {
         let details =
@@ -184,6 +188,24 @@ pub(super) fn worktree_name(repository: &Repository) -> String {
 
 /// Returns the task that the log knows to be active here, when its pin is gone.
 pub(super) fn removed_task(repository: &Repository, log: &EventLog) -> Result<Option<String>, Failure> {
+    let event = removed_event(repository, log)?;
+    Ok(event.and_then(|event| event["task_id"].as_str().map(str::to_owned)))
+}
+
+/// Returns the pin that an activation was to write.
+fn logged_pin(event: &Value) -> Option<Pin> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Some(Pin {
+        version: Pin::VERSION,
+        sha256: serde_json::from_value(event["payload"]["sha256"].clone()).ok()?,
+        task_id: text(&event["task_id"])?,
+        baseline: text(&event["payload"]["baseline"])?,
+        activated_at: text(&event["ts"])?,
+    })
+}
+
+/// Returns the activation that the log knows to hold here, when its pin is gone.
+fn removed_event(repository: &Repository, log: &EventLog) -> Result<Option<Value>, Failure> {
     let here = worktree_name(repository);
     let (mut before, mut active) = (None, None);
     for event in log.events()? {
@@ -205,7 +227,7 @@ pub(super) fn removed_task(repository: &Repository, log: &EventLog) -> Result<Op
         Ok(sha256) => Desk::of(repository).kept_contract(&sha256)?.is_some(),
         Err(_) => true,
     };
-    Ok(last["task_id"].as_str().filter(|_| was_here).map(str::to_owned))
+    Ok(Some(last).filter(|_| was_here))
 }
 
 /// Returns the contract that a pin names, as it was activated.

@@ -318,6 +318,24 @@ fn removing_the_pin_does_not_free_the_way() {
 }
 
 #[test]
+fn a_pin_that_is_gone_holds_as_the_log_has_it() {
+    let env = TestEnv::under_contract(&["src/"]);
+    assert_eq!(env.at_terminal("y\n", &["contract", "clear"]).code, 0);
+    env.activate(&["src/"]);
+    let remove = || std::fs::remove_file(env.repo().join(".git/oracle/active.json")).unwrap();
+    remove();
+    // That there was a clearing once frees nothing now.
+    let wide = env.contract_file("wide.json", &contract(&["src/", "docs/"]));
+    env.expect(8, &["contract", "activate", &wide]);
+    env.activate(&["src/"]);
+    // What was committed meanwhile is judged.
+    remove();
+    env.write("docs/guide.md", "out of scope\n");
+    env.commit_all("Sneak it in");
+    env.expect(7, &["contract", "activate", &env.contract_file("again.json", &contract(&["src/"]))]);
+}
+
+#[test]
 fn a_failed_activation_neither_accuses_nor_frees() {
     let env = TestEnv::new();
     let file = env.contract_file("first.json", &contract(&["src/"]));
