@@ -19,6 +19,7 @@ mod hooks_install;
 mod init;
 mod install;
 mod policies;
+mod random_operations;
 mod repositories;
 mod runners;
 mod scenarios;

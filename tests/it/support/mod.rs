@@ -1,5 +1,9 @@
 //! A sealed world for one test: its own home, no foreign git configuration, fixed dates, real git, the real program.
 
+mod model;
+mod random;
+mod witness;
+
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,6 +12,13 @@ use std::process::Output;
 use serde_json::Value;
 use serde_json::json;
 use tempfile::TempDir;
+
+pub use model::Model;
+pub use model::Terms;
+pub use random::Random;
+pub use random::sequences;
+pub use witness::Asked;
+pub use witness::Witness;
 
 /// One test's world. `repo` is its repository; other places are made below `root`.
 pub struct TestEnv {
@@ -78,7 +89,7 @@ impl TestEnv {
     }
 
     /// Returns a command of this world, to be run in `dir`.
-    fn command(&self, program: &str, dir: &Path) -> Command {
+    pub fn command(&self, program: &str, dir: &Path) -> Command {
         let program_dir =
             Path::new(env!("CARGO_BIN_EXE_git-oracle")).parent().expect("the program lies in a directory");
         let mut search = std::ffi::OsString::from(program_dir);
@@ -168,11 +179,17 @@ impl TestEnv {
 
     /// Writes an executable hook of the user's.
     pub fn user_hook(&self, path: &str, body: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt;
-        self.write(path, &format!("#!/bin/sh\n{body}"));
         let path = self.repo().join(path);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        self.write_executable(&path, &format!("#!/bin/sh\n{body}"));
         path
+    }
+
+    /// Writes a program, anywhere.
+    pub fn write_executable(&self, path: &Path, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::create_dir_all(path.parent().expect("a file lies in a directory")).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
     }
 
     /// Runs git in the repository; it has to succeed.
