@@ -12,6 +12,7 @@ mod events;
 mod exit_codes;
 mod formats;
 mod gate;
+mod hook_agreement;
 mod hook_commit;
 mod hook_push;
 mod hook_receive;
