@@ -19,6 +19,7 @@ mod hook_receive;
 mod hooks_install;
 mod init;
 mod install;
+mod kills;
 mod policies;
 mod random_operations;
 mod repositories;
