@@ -106,31 +106,27 @@ impl Protected {
 
     /// Returns why `path` is protected, where an allowed path that names it opens it.
     pub fn unless_named(&self, path: &RepoPath) -> Option<Protection> {
-        // Nearly every path is decided here: nothing in it begins like a name that is listed.
-        let begins_like_a_name = |component: &[u8]| component.first().is_some_and(|byte| self.name_starts.has(*byte));
-        if !path.components().any(begins_like_a_name) {
-            return self.is_test_file(path.file_name()).then_some(Protection::Test);
-        }
-        if self.is_agent_settings(path) {
+        // `.github/hooks` counts only where GitHub looks for it, `.claude` at any depth.
+        if self
+            .lists
+            .agent_settings
+            .iter()
+            .any(|name| name.contains('/') && is_within_folded(path.as_bytes(), name.as_bytes()))
+        {
             return Some(Protection::AgentSettings);
         }
-        self.is_test(path).then_some(Protection::Test)
-    }
-
-    fn is_agent_settings(&self, path: &RepoPath) -> bool {
-        // `.claude` counts at any depth, `.github/hooks` only where GitHub looks for it.
-        self.lists.agent_settings.iter().any(|name| match name.contains('/') {
-            true => is_within_folded(path.as_bytes(), name.as_bytes()),
-            false => path.components().any(|component| component.eq_ignore_ascii_case(name.as_bytes())),
-        })
-    }
-
-    fn is_test(&self, path: &RepoPath) -> bool {
-        // The last component may be a directory too: an allowed path need not say which it is.
-        let is_directory = |component: &[u8]| {
-            self.lists.test_directories.iter().any(|name| component.eq_ignore_ascii_case(name.as_bytes()))
-        };
-        path.components().any(is_directory) || self.is_test_file(path.file_name())
+        let mut is_test = false;
+        // Nearly every component is decided by its first byte. The last one may be a directory too: an allowed path need
+        // not say which it is.
+        let may_be_listed = |component: &&[u8]| component.first().is_some_and(|byte| self.name_starts.has(*byte));
+        for component in path.components().filter(may_be_listed) {
+            let is_listed = |names: &[String]| names.iter().any(|name| component.eq_ignore_ascii_case(name.as_bytes()));
+            if is_listed(&self.lists.agent_settings) {
+                return Some(Protection::AgentSettings);
+            }
+            is_test |= is_listed(&self.lists.test_directories);
+        }
+        (is_test || self.is_test_file(path.file_name())).then_some(Protection::Test)
     }
 
     fn is_test_file(&self, name: &[u8]) -> bool {
