@@ -20,6 +20,11 @@ pub struct Environment {
     pub alternate_object_dirs: Option<OsString>,
     /// The commits that `git merge` is about to join (`GITHEAD_<id>`): it announces them before it writes MERGE_HEAD.
     pub merge_heads: Vec<Oid>,
+    /// `$GIT_SSH_COMMAND`, and whether `$GIT_SSH` names a program of which only its user knows what it understands.
+    pub git_ssh_command: Option<String>,
+    pub names_ssh_program: bool,
+    /// `$PATH` and the other variables that a program may inherit from us.
+    pub inherited: Vec<(OsString, OsString)>,
     /// This very program, when the system can say where it lies.
     pub program: Option<PathBuf>,
     pub git: GitVariables,
@@ -61,6 +66,11 @@ const HARMLESS: [&str; 21] = [
 ];
 
 impl GitVariables {
+    /// Tells whether they say which repository, working tree or index is meant.
+    pub const fn names_place(&self) -> bool {
+        self.dir.is_some() || self.work_tree.is_some() || self.index_file.is_some()
+    }
+
     fn note(&mut self, name: &str, value: OsString) {
         match name {
             "GIT_DIR" => self.dir = Some(PathBuf::from(value)),
@@ -77,9 +87,11 @@ impl Environment {
         let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let mut merge_heads = Vec::new();
         let mut git = GitVariables::default();
+        let mut inherited = Vec::new();
         for (name, value) in env::vars_os() {
             match name.to_str() {
                 Some(name) if name.starts_with("GIT_") => git.note(name, value),
+                Some(text) if TOOLS.contains(&text) || text.starts_with("LC_") => inherited.push((name, value)),
                 Some(name) => merge_heads.extend(name.strip_prefix("GITHEAD_").and_then(Oid::from_hex)),
                 None => {}
             }
@@ -91,8 +103,39 @@ impl Environment {
             github_step_summary: path("GITHUB_STEP_SUMMARY"),
             alternate_object_dirs: env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").filter(|value| !value.is_empty()),
             merge_heads,
+            git_ssh_command: env::var("GIT_SSH_COMMAND").ok().filter(|value| !value.is_empty()),
+            names_ssh_program: path("GIT_SSH").is_some(),
+            inherited,
             program: env::current_exe().ok(),
             git,
         })
     }
 }
+
+/// What a test needs to find its tools, and nothing that opens a door: no tokens, no sockets of agents, nothing of git's.
+const TOOLS: [&str; 24] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "LANG",
+    "LANGUAGE",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "SOURCE_DATE_EPOCH",
+];

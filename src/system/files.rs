@@ -23,6 +23,10 @@ pub enum FileError {
 }
 
 impl FileError {
+    pub fn is_already_there(&self) -> bool {
+        matches!(self, FileError::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
+    }
+
     pub fn is_not_found(&self) -> bool {
         matches!(self, FileError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
@@ -143,6 +147,21 @@ fn temporary_name(path: &Path) -> String {
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     format!(".{name}.{}.{nanos:x}.{number}.tmp", std::process::id())
+}
+
+/// Returns a file without a name in this directory: it is gone when nobody has it open.
+pub fn scratch_file(directory: &Path) -> Result<File, FileError> {
+    let path = directory.join(temporary_name(Path::new("scratch")));
+    let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&path);
+    let file = file.map_err(io_error("create", &path))?;
+    remove_file(&path)?;
+    Ok(file)
+}
+
+/// Opens a file that only its owner may read, to add to its end.
+pub fn open_log(path: &Path) -> Result<File, FileError> {
+    let options = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+    options.map_err(io_error("open", path))
 }
 
 /// Removes a file; a file that is not there is fine.
