@@ -25,6 +25,7 @@ pub use oid::HashKind;
 pub use oid::Oid;
 pub use path::RepoPath;
 pub use path::is_within;
+pub use path::put_path;
 pub use plural::plural;
 pub use quote::quote;
 pub use quote::unquote;

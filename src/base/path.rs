@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use data_encoding::BASE64;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
 use crate::base::quote::quote;
 use crate::base::quote::visible;
 
@@ -59,6 +64,17 @@ pub fn is_within(path: &[u8], directory: &[u8]) -> bool {
     match path.strip_prefix(directory) {
         Some(rest) => rest.is_empty() || rest[0] == b'/' || directory.is_empty(),
         None => false,
+    }
+}
+
+/// Adds a path to a document: as it is when it is UTF-8, else quoted as git does and with its bytes beside it.
+pub fn put_path(fields: &mut Map<String, Value>, name: &str, path: &RepoPath) {
+    match path.to_str() {
+        Some(text) => drop(fields.insert(name.into(), json!(text))),
+        None => {
+            fields.insert(name.into(), json!(path.to_string()));
+            fields.insert(format!("{name}_b64"), json!(BASE64.encode(path.as_bytes())));
+        }
     }
 }
 

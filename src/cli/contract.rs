@@ -8,6 +8,7 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::base::put_path;
 use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
@@ -284,7 +285,7 @@ fn explain(app: &App, args: &ExplainArgs) -> Result<Exit, Failure> {
             .iter()
             .map(|one| {
                 let mut fields = Map::new();
-                document::put_path(&mut fields, "path", &one.path);
+                put_path(&mut fields, "path", &one.path);
                 fields.insert("allowed".into(), json!(one.allowed));
                 fields.insert("reason".into(), json!(one.reason));
                 fields.insert("hint".into(), json!(one.hint));

@@ -1,19 +1,13 @@
-//! Reports as JSON, in the form of `schemas/gate_report.v1.json`.
+//! JSON on stdout.
 
 use std::io::Write;
 
-use data_encoding::BASE64;
-use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::base::RepoPath;
 use crate::base::visible;
-use crate::change::Mode;
 use crate::cli::Exit;
 use crate::flows::Failure;
-use crate::gate::Report;
-use crate::gate::Violation;
 
 /// Prints exactly one JSON document on stdout.
 pub(super) fn print(document: &Value) {
@@ -45,44 +39,6 @@ fn escape_invisible(json: &str) -> String {
 /// Returns the document of a failure, for scripts that asked for JSON.
 pub(super) fn failure(failure: &Failure) -> Value {
     json!({"error": {"kind": Exit::from(failure.kind).name(), "message": failure.message, "hints": failure.hints}})
-}
-
-/// Returns the document of a report.
-pub(super) fn report(report: &Report) -> Value {
-    json!({
-        "verdict": report.verdict.as_str(),
-        "contract": report.contract.as_ref().map(|contract| json!({"task_id": contract.task_id, "sha256": contract.sha256})),
-        "checked": {"changes": report.checked.changes, "commits": report.checked.commits},
-        "violations": report.violations.iter().map(violation).collect::<Vec<_>>(),
-    })
-}
-
-fn violation(violation: &Violation) -> Value {
-    let mut fields = Map::new();
-    fields.insert("rule".into(), json!(violation.rule.id()));
-    put_path(&mut fields, "path", &violation.path);
-    if let Some(old_path) = &violation.old_path {
-        put_path(&mut fields, "old_path", old_path);
-    }
-    if let Some(commit) = &violation.commit {
-        fields.insert("commit".into(), json!(commit.to_string()));
-    }
-    fields.insert("old_mode".into(), json!(violation.old_mode.map(Mode::as_str)));
-    fields.insert("new_mode".into(), json!(violation.new_mode.map(Mode::as_str)));
-    fields.insert("message".into(), json!(violation.message));
-    fields.insert("hint".into(), json!(violation.hint));
-    Value::Object(fields)
-}
-
-/// Adds a path: as it is when it is UTF-8, else quoted as git does and with its bytes beside it.
-pub(super) fn put_path(fields: &mut Map<String, Value>, name: &str, path: &RepoPath) {
-    match path.to_str() {
-        Some(text) => drop(fields.insert(name.into(), json!(text))),
-        None => {
-            fields.insert(name.into(), json!(path.to_string()));
-            fields.insert(format!("{name}_b64"), json!(BASE64.encode(path.as_bytes())));
-        }
-    }
 }
 
 #[cfg(test)]

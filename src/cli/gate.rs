@@ -103,7 +103,7 @@ pub(super) fn gate(app: &App, args: GateArgs) -> Result<Exit, Failure> {
     let report = gate::run(&app.flows, &args.into_request())?;
     match format {
         Format::Text => render::report(&report, app.quiet),
-        Format::Json => document::print(&document::report(&report)),
+        Format::Json => document::print(&report.to_json()),
         Format::Sarif => document::print(&sarif::document(&report)),
         Format::Github => print_for_github(app, &report)?,
     }

@@ -82,7 +82,7 @@ fn to_document(status: &Status) -> Value {
         ActiveContract::Deleted(pin) => json!({"state": "deleted", "task_id": pin.task_id}),
         ActiveContract::Edited(pin) => json!({"state": "edited", "task_id": pin.task_id}),
     };
-    let report = |report: &Option<Report>| report.as_ref().map(document::report);
+    let report = |report: &Option<Report>| report.as_ref().map(Report::to_json);
     json!({
         "branch": status.branch,
         "contract": contract,

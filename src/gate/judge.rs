@@ -20,6 +20,16 @@ use crate::policy::Protected;
 
 /// Judges a change set by a contract and by what is protected.
 pub fn judge(set: &ChangeSet, contract: &Contract, protected: &Protected) -> Report {
+    judge_by(set, Some(contract), protected)
+}
+
+/// Judges a change set where no contract is active, by the rules that always hold: paths must be safe, control files and
+/// agents' settings stay as they are, and symlinks, submodules, binaries and bidirectional controls do not get in.
+pub fn judge_without_contract(set: &ChangeSet, protected: &Protected) -> Report {
+    judge_by(set, None, protected)
+}
+
+fn judge_by(set: &ChangeSet, contract: Option<&Contract>, protected: &Protected) -> Report {
     let mut violations: Vec<Violation> = set.faults.iter().map(of_fault).collect();
     let mut seen: HashSet<(Rule, RepoPath)> = HashSet::new();
     for step in &set.steps {
@@ -51,7 +61,7 @@ pub fn judge(set: &ChangeSet, contract: &Contract, protected: &Protected) -> Rep
     let verdict = if violations.is_empty() { Verdict::Pass } else { Verdict::Block };
     Report {
         verdict,
-        contract: Some(ContractRef::from(contract)),
+        contract: contract.map(ContractRef::from),
         checked: Checked::from(set),
         violations,
         notes: Vec::new(),

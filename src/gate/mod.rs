@@ -5,12 +5,14 @@
 //!
 //! One implementation serves the command line, the hooks, CI, the server side and every later caller.
 
+mod document;
 mod judge;
 mod report;
 mod rule;
 mod rules;
 
 pub use judge::judge;
+pub use judge::judge_without_contract;
 pub use report::Checked;
 pub use report::ContractRef;
 pub use report::Report;

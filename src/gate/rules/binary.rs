@@ -7,7 +7,7 @@ use crate::contract::Permit;
 use crate::gate::Rule;
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
-    let permit = context.contract.file.diff_policy.as_ref().and_then(|policy| policy.binary.as_ref());
+    let permit = context.policy().and_then(|policy| policy.binary.as_ref());
     if !context.change.facts.binary || permit.unwrap_or(&Permit::DENY).covers(&context.change.path) {
         return Vec::new();
     }

@@ -79,6 +79,6 @@ impl Case {
         (self.edit)(&mut value);
         let contract = Contract::from_pinned(value.to_string().as_bytes()).unwrap();
         let globs = contract.file.diff_policy.iter().flat_map(|policy| policy.protected_extra.clone()).collect();
-        findings(&self.change, &contract, &Protected::new(Some("tools/hooks".into()), globs).unwrap())
+        findings(&self.change, Some(&contract), &Protected::new(Some("tools/hooks".into()), globs).unwrap())
     }
 }

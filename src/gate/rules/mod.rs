@@ -17,6 +17,7 @@ mod unsafe_path;
 use crate::base::RepoPath;
 use crate::change::Change;
 use crate::contract::Contract;
+use crate::contract::DiffPolicy;
 use crate::gate::Rule;
 use crate::policy::Protected;
 
@@ -38,8 +39,19 @@ impl Finding {
 /// What a rule may look at.
 struct Context<'a> {
     change: &'a Change,
-    contract: &'a Contract,
+    /// Without one, only the rules that always hold speak.
+    contract: Option<&'a Contract>,
     protected: &'a Protected,
+}
+
+impl Context<'_> {
+    fn is_in_scope(&self, path: &RepoPath) -> bool {
+        self.contract.is_none_or(|contract| contract.scope.covers(path))
+    }
+
+    fn policy(&self) -> Option<&DiffPolicy> {
+        self.contract?.file.diff_policy.as_ref()
+    }
 }
 
 type Check = fn(&Context<'_>) -> Vec<Finding>;
@@ -59,7 +71,7 @@ const NATURE: [Check; 7] = [
 ];
 
 /// Returns everything that the rules have against a change.
-pub(super) fn findings(change: &Change, contract: &Contract, protected: &Protected) -> Vec<Finding> {
+pub(super) fn findings(change: &Change, contract: Option<&Contract>, protected: &Protected) -> Vec<Finding> {
     let context = Context { change, contract, protected };
     let place = PLACE.iter().map(|check| check(&context)).find(|findings| !findings.is_empty());
     place.unwrap_or_else(|| NATURE.iter().flat_map(|check| check(&context)).collect())
@@ -116,6 +128,30 @@ mod tests {
                     case.change
                 );
             }
+        }
+    }
+
+    #[test]
+    fn without_a_contract_the_rules_that_always_hold_speak() {
+        let protected = Protected::new(None, Vec::new()).unwrap();
+        let entry = |mode| Some(crate::change::Entry { mode, id: None });
+        let rules = |path: &str, mode| {
+            let change = Change::new(path, None, entry(mode));
+            findings(&change, None, &protected).into_iter().map(|finding| finding.rule).collect::<Vec<_>>()
+        };
+        use crate::change::Mode;
+        let cases = [
+            ("anywhere/a.rs", Mode::Regular, None),
+            ("tests/a.rs", Mode::Executable, None),
+            (".oracle/config.toml", Mode::Regular, Some(Rule::ProtectedPath)),
+            ("src/.env", Mode::Regular, Some(Rule::ProtectedPath)),
+            (".claude/settings.json", Mode::Regular, Some(Rule::ProtectedPath)),
+            ("src/link", Mode::Symlink, Some(Rule::Symlink)),
+            ("sub", Mode::Gitlink, Some(Rule::Submodule)),
+            ("../a", Mode::Regular, Some(Rule::UnsafePath)),
+        ];
+        for (path, mode, rule) in cases {
+            assert_eq!(rules(path, mode), rule.into_iter().collect::<Vec<_>>(), "{path}");
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
         [Some(Mode::Executable), Some(Mode::Regular)] => "it is no longer executable",
         _ => return Vec::new(),
     };
-    let permit = context.contract.file.diff_policy.as_ref().and_then(|policy| policy.mode_change.as_ref());
+    let permit = context.policy().and_then(|policy| policy.mode_change.as_ref());
     if permit.unwrap_or(&Permit::ALLOW).covers(&context.change.path) {
         return Vec::new();
     }

@@ -6,7 +6,7 @@ use super::verb;
 use crate::gate::Rule;
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
-    if context.contract.scope.covers(&context.change.path) {
+    if context.is_in_scope(&context.change.path) {
         return Vec::new();
     }
     vec![Finding::new(Rule::OutOfScope, format!("{} outside the contract's allowed paths", verb(context.change)))]

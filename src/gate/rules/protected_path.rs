@@ -24,12 +24,18 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
         _ => {}
     }
     // Outside the scope the path alone is reason enough.
-    if !context.contract.scope.covers(path) {
+    if !context.is_in_scope(path) {
         return Vec::new();
     }
     let Some(protection) = context.protected.unless_named(path) else { return Vec::new() };
+    let Some(contract) = context.contract else {
+        // Tests are a contract's matter. Settings that make an agent run commands are everybody's.
+        let message = format!("{verb}, and it is {}, which only a contract opens", protection.name());
+        let settings = protection == Protection::AgentSettings;
+        return settings.then(|| Finding::new(Rule::ProtectedPath, message)).into_iter().collect();
+    };
     // An entry opens the sort of path that it names, and no other.
-    let named = context.contract.scope.covering(path).any(|entry| {
+    let named = contract.scope.covering(path).any(|entry| {
         context.protected.unless_named(&RepoPath::from(entry.strip_suffix('/').unwrap_or(entry))).as_ref()
             == Some(&protection)
     });

@@ -7,7 +7,7 @@ use crate::contract::Filesystem;
 use crate::gate::Rule;
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
-    if context.contract.file.tool_permissions.filesystem > Filesystem::ReadOnly {
+    if context.contract.is_none_or(|contract| contract.file.tool_permissions.filesystem > Filesystem::ReadOnly) {
         return Vec::new();
     }
     vec![Finding::new(Rule::ReadOnly, format!("{} under a contract that allows reading only", verb(context.change)))]

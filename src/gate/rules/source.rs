@@ -7,7 +7,7 @@ use crate::gate::Rule;
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(source) = &context.change.source else { return Vec::new() };
-    if context.contract.scope.covers(&source.path) {
+    if context.is_in_scope(&source.path) {
         return Vec::new();
     }
     let (rule, verb) = match source.kind {

@@ -12,7 +12,7 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
     if ![change.old, change.new].into_iter().flatten().any(|side| side.mode.kind() == Kind::Gitlink) {
         return Vec::new();
     }
-    let permit = context.contract.file.diff_policy.as_ref().and_then(|policy| policy.submodule.as_ref());
+    let permit = context.policy().and_then(|policy| policy.submodule.as_ref());
     if permit.unwrap_or(&Permit::DENY).covers(&change.path) {
         return Vec::new();
     }

@@ -34,7 +34,7 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
 
 /// Tells whether the contract lets this sort of thing through here.
 fn is_permitted(context: &Context<'_>, kind: Kind) -> bool {
-    let policy = context.contract.file.diff_policy.as_ref();
+    let policy = context.policy();
     let permit = match kind {
         Kind::File => return true,
         Kind::Symlink => policy.and_then(|policy| policy.symlink.as_ref()),
@@ -45,7 +45,7 @@ fn is_permitted(context: &Context<'_>, kind: Kind) -> bool {
 
 /// Tells whether a link may lead to `target`: it is in the scope and not protected.
 fn is_open(context: &Context<'_>, target: &crate::base::RepoPath) -> bool {
-    context.contract.scope.covers(target) && context.protected.always(target).is_none()
+    context.is_in_scope(target) && context.protected.always(target).is_none()
 }
 
 const fn name(kind: Kind) -> &'static str {
