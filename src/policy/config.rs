@@ -4,6 +4,7 @@ use toml::Table;
 use toml::Value;
 
 use crate::base::glob_problem;
+use crate::base::is_dotgit;
 use crate::base::nearest;
 use crate::base::visible;
 
@@ -15,10 +16,13 @@ enum Owner {
 }
 
 /// Every key there is.
-const KEYS: [(&str, Owner); 3] = [
+const KEYS: [(&str, Owner); 6] = [
     ("hooks.missing_contract", Owner::Repository),
     ("gate.protected", Owner::Repository),
+    ("review.protected_branches", Owner::Repository),
+    ("candidate.reuse", Owner::Repository),
     ("contract.widen", Owner::Person),
+    ("review.apply_mode", Owner::Person),
 ];
 
 /// Why a configuration file cannot be used.
@@ -52,18 +56,64 @@ pub enum Widen {
     Allow,
 }
 
+/// How far a patch is taken. Ordered by what it changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ApplyMode {
+    /// The patch is judged and kept; git changes nothing.
+    None,
+    /// The patch is applied to a candidate and tested there.
+    Check,
+    /// Then it is applied to the working tree.
+    Apply,
+    /// Then it is committed.
+    Commit,
+}
+
+impl ApplyMode {
+    pub const ALL: [ApplyMode; 4] = [ApplyMode::None, ApplyMode::Check, ApplyMode::Apply, ApplyMode::Commit];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ApplyMode::None => "none",
+            ApplyMode::Check => "check",
+            ApplyMode::Apply => "apply",
+            ApplyMode::Commit => "commit",
+        }
+    }
+}
+
+/// Ignored directories that a candidate borrows where nothing is configured.
+const REUSE: [&str; 4] = ["node_modules", ".venv", "vendor", "target"];
+
 /// What the repository says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepoConfig {
     pub missing_contract: MissingContract,
     /// Globs of further protected paths.
     pub protected: Vec<String>,
+    /// Globs of further branches that are never pushed to.
+    pub protected_branches: Vec<String>,
+    /// Ignored directories that are linked into a candidate.
+    pub reuse: Vec<String>,
+}
+
+impl Default for RepoConfig {
+    fn default() -> Self {
+        RepoConfig {
+            missing_contract: MissingContract::default(),
+            protected: Vec::new(),
+            protected_branches: Vec::new(),
+            reuse: REUSE.map(str::to_owned).to_vec(),
+        }
+    }
 }
 
 /// What the person says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PersonConfig {
     pub widen: Widen,
+    /// How far patches are taken where the command line does not say.
+    pub apply_mode: Option<ApplyMode>,
 }
 
 impl RepoConfig {
@@ -83,16 +133,15 @@ impl RepoConfig {
                 }
             };
         }
-        if let Some(value) = find(&table, "gate.protected") {
-            let bad = || ConfigError::BadValue {
-                key: "gate.protected",
-                expected: "a list of globs, relative to the top of the repository",
-            };
-            let items = value.as_array().ok_or_else(bad)?;
-            for item in items {
-                let glob = item.as_str().filter(|glob| glob_problem(glob).is_none()).ok_or_else(bad)?;
-                config.protected.push(glob.to_owned());
-            }
+        let globs = "a list of globs, relative to the top of the repository";
+        let glob = |text: &str| glob_problem(text).is_none();
+        config.protected = list(&table, "gate.protected", globs, glob)?.unwrap_or_default();
+        let branches = list(&table, "review.protected_branches", "a list of globs of branch names", glob)?;
+        config.protected_branches = branches.unwrap_or_default();
+        if let Some(reuse) =
+            list(&table, "candidate.reuse", "a list of directories below the top of the repository", is_plain)?
+        {
+            config.reuse = reuse;
         }
         Ok(config)
     }
@@ -107,8 +156,40 @@ impl PersonConfig {
             Some(Some("allow")) => Widen::Allow,
             _ => return Err(ConfigError::BadValue { key: "contract.widen", expected: "\"ask\" or \"allow\"" }),
         };
-        Ok(PersonConfig { widen })
+        let apply_mode = match find(&table, "review.apply_mode") {
+            None => None,
+            Some(value) => {
+                let known = ApplyMode::ALL.into_iter().find(|mode| value.as_str() == Some(mode.as_str()));
+                Some(known.ok_or(ConfigError::BadValue {
+                    key: "review.apply_mode",
+                    expected: "\"none\", \"check\", \"apply\" or \"commit\"",
+                })?)
+            }
+        };
+        Ok(PersonConfig { widen, apply_mode })
     }
+}
+
+/// Returns a list of texts that all fit; `None` when the key is not there.
+fn list(
+    table: &Table,
+    key: &'static str,
+    expected: &'static str,
+    fits: impl Fn(&str) -> bool,
+) -> Result<Option<Vec<String>>, ConfigError> {
+    let Some(value) = find(table, key) else { return Ok(None) };
+    let bad = || ConfigError::BadValue { key, expected };
+    let items = value.as_array().ok_or_else(bad)?;
+    let texts = items.iter().map(|item| item.as_str().filter(|text| fits(text)).map(str::to_owned));
+    texts.collect::<Option<Vec<_>>>().map(Some).ok_or_else(bad)
+}
+
+/// Tells whether a text names a directory below the top and nothing else.
+fn is_plain(text: &str) -> bool {
+    let path = text.strip_suffix('/').unwrap_or(text);
+    path.split('/').all(|component| {
+        !matches!(component, "" | "." | "..") && !component.contains('\0') && !is_dotgit(component.as_bytes())
+    })
 }
 
 /// Parses a file and refuses every key that does not belong into it.
@@ -149,7 +230,19 @@ mod tests {
     fn known_keys_are_read() {
         let config =
             RepoConfig::parse(b"[hooks]\nmissing_contract = \"warn\"\n[gate]\nprotected = [\"*.sql\"]\n").unwrap();
-        assert_eq!(config, RepoConfig { missing_contract: MissingContract::Warn, protected: vec!["*.sql".into()] });
+        let expected = RepoConfig {
+            missing_contract: MissingContract::Warn,
+            protected: vec!["*.sql".into()],
+            ..RepoConfig::default()
+        };
+        assert_eq!(config, expected);
+        let config = RepoConfig::parse(
+            b"[candidate]\nreuse = [\"web/cache\"]\n[review]\nprotected_branches = [\"release/*\"]\n",
+        )
+        .unwrap();
+        assert_eq!((config.reuse, config.protected_branches), (vec!["web/cache".into()], vec!["release/*".into()]));
+        let person = PersonConfig::parse(b"[review]\napply_mode = \"check\"\n").unwrap();
+        assert_eq!(person.apply_mode, Some(ApplyMode::Check));
         assert_eq!(PersonConfig::parse(b"[contract]\nwiden = \"allow\"\n").unwrap().widen, Widen::Allow);
         assert_eq!(RepoConfig::parse(b"").unwrap(), RepoConfig::default());
     }
@@ -164,7 +257,10 @@ mod tests {
 
     #[test]
     fn a_misspelt_restriction_does_not_vanish() {
-        let cases: [(&[u8], &str); 6] = [
+        let cases: [(&[u8], &str); 9] = [
+            (b"[candidate]\nreuse = [\"../elsewhere\"]\n", "candidate.reuse must be a list of directories"),
+            (b"[candidate]\nreuse = [\".git\"]\n", "candidate.reuse must be a list of directories"),
+            (b"[review]\napply_mode = \"commit\"\n", "the key review.apply_mode is the person's to set"),
             (b"[gate]\nprotectd = []\n", "the key gate.protectd is not known, did you mean gate.protected?"),
             (b"colour = 1\n", "the key colour is not known"),
             (b"[hooks]\nmissing_contract = \"off\"\n", "hooks.missing_contract must be \"block\" or \"warn\""),

@@ -2,9 +2,14 @@
 //!
 //! The repository's own configuration can only tighten. What the person decided is in the person's file.
 
+mod commands;
 mod config;
 mod protected;
 
+pub use commands::CommandClass;
+pub use commands::CommandDecision;
+pub use commands::CommandPolicy;
+pub use config::ApplyMode;
 pub use config::ConfigError;
 pub use config::MissingContract;
 pub use config::PersonConfig;
