@@ -12,12 +12,14 @@
 //! - `parse`: finds the file headers between prose
 //! - `header`, `name`, `stamp`: what the header lines of one file say together, and what one of them names
 //! - `changes`: a patch as a change set; `mail`: patches that nobody may read before decoding
+//! - `exact`: where hunks stand in a file, to the letter, and what becomes of it; `select`: a patch with some of its hunks
 //! - `binary`: skips the body of a binary patch
 //! - `lines`, `error`: where we are in the text, and what was wrong there
 
 mod binary;
 mod changes;
 mod error;
+mod exact;
 mod file;
 mod header;
 mod hunk;
@@ -25,6 +27,7 @@ mod lines;
 mod mail;
 mod name;
 mod parse;
+mod select;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -33,6 +36,9 @@ pub use changes::PatchChanges;
 pub use changes::to_changes;
 pub use error::PatchError;
 pub use error::PatchErrorKind;
+pub use exact::Misplaced;
+pub use exact::patched;
+pub use exact::place_exactly;
 pub use file::FileKind;
 pub use file::FilePatch;
 pub use file::Patch;
@@ -41,3 +47,4 @@ pub use hunk::Line;
 pub use hunk::LineKind;
 pub use mail::is_encoded_mail;
 pub use parse::parse_patch;
+pub use select::select;
