@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use crate::flows::Kind;
+use crate::flows::apply::Status;
 use crate::gate::Verdict;
 
 /// How the program ended. The numbers are a promise to scripts.
@@ -12,23 +13,43 @@ pub enum Exit {
     Success,
     Other,
     AgentRefused,
+    NoPatch,
+    ApplyFailed,
+    CommitFailed,
     GateFailed,
     ApprovalRequired,
+    PushFailed,
     Usage,
+    Interrupted,
 }
 
 impl Exit {
-    const ALL: [Exit; 6] =
-        [Exit::Success, Exit::Other, Exit::AgentRefused, Exit::GateFailed, Exit::ApprovalRequired, Exit::Usage];
+    const ALL: [Exit; 11] = [
+        Exit::Success,
+        Exit::Other,
+        Exit::AgentRefused,
+        Exit::NoPatch,
+        Exit::ApplyFailed,
+        Exit::CommitFailed,
+        Exit::GateFailed,
+        Exit::ApprovalRequired,
+        Exit::PushFailed,
+        Exit::Usage,
+        Exit::Interrupted,
+    ];
 
     pub const fn code(self) -> u8 {
         match self {
             Exit::Success => 0,
             Exit::Other => 1,
-            Exit::AgentRefused => 2,
+            Exit::AgentRefused | Exit::NoPatch => 2,
+            Exit::ApplyFailed => 4,
+            Exit::CommitFailed => 5,
             Exit::GateFailed => 7,
             Exit::ApprovalRequired => 8,
+            Exit::PushFailed => 9,
             Exit::Usage => 129,
+            Exit::Interrupted => 130,
         }
     }
 
@@ -38,9 +59,14 @@ impl Exit {
             Exit::Success => "success",
             Exit::Other => "error",
             Exit::AgentRefused => "agent_refused",
+            Exit::NoPatch => "invalid_diff",
+            Exit::ApplyFailed => "apply_failed",
+            Exit::CommitFailed => "commit_failed",
             Exit::GateFailed => "gate_failed",
             Exit::ApprovalRequired => "approval_required",
+            Exit::PushFailed => "push_failed",
             Exit::Usage => "usage",
+            Exit::Interrupted => "interrupted",
         }
     }
 
@@ -49,9 +75,16 @@ impl Exit {
             Exit::Success => "success; the gate passed or warned",
             Exit::Other => "any other error: it could not be found out; a hook's refusal",
             Exit::AgentRefused => "`hook agent` refuses; it ends with 0 or 2 and nothing else",
+            Exit::NoPatch => {
+                "`diff_missing`, `invalid_diff`, `partial`: no patch, one that cannot be used, or only a part of it"
+            }
+            Exit::ApplyFailed => "`apply_failed`: the patch does not apply, or the working tree is not clean",
+            Exit::CommitFailed => "`commit_failed`: the commit failed, and the working tree is as it was before",
             Exit::GateFailed => "`gate_failed`: a gate said no",
             Exit::ApprovalRequired => "`approval_required`: a person has to decide, and none was there",
+            Exit::PushFailed => "`push_failed`: the push failed; the commit exists",
             Exit::Usage => "usage error, as in git",
+            Exit::Interrupted => "interrupted (Ctrl-C)",
         }
     }
 }
@@ -67,6 +100,22 @@ impl From<Verdict> for Exit {
         match verdict {
             Verdict::Pass | Verdict::Warn => Exit::Success,
             Verdict::Block => Exit::GateFailed,
+        }
+    }
+}
+
+impl From<Status> for Exit {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Success => Exit::Success,
+            Status::DiffMissing | Status::InvalidDiff | Status::Partial => Exit::NoPatch,
+            Status::ApplyFailed => Exit::ApplyFailed,
+            Status::CommitFailed => Exit::CommitFailed,
+            Status::GateFailed => Exit::GateFailed,
+            Status::ApprovalRequired => Exit::ApprovalRequired,
+            Status::PushFailed => Exit::PushFailed,
+            Status::Interrupted => Exit::Interrupted,
+            Status::Error => Exit::Other,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod agent;
 mod agent_setup;
+mod apply;
 mod contract;
 mod demo;
 mod doctor;
@@ -83,6 +84,7 @@ enum Command {
     Demo(demo::DemoArgs),
     Contract(contract::ContractArgs),
     Gate(gate::GateArgs),
+    Apply(apply::ApplyArgs),
     Hook(hook::HookArgs),
     Hooks(hooks::HooksArgs),
     Events(events::EventsArgs),
@@ -150,6 +152,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Demo(args) => demo::demo(&app, &args),
         Command::Contract(args) => contract::contract(&app, args),
         Command::Gate(args) => gate::gate(&app, args),
+        Command::Apply(args) => apply::apply(&app, args),
         Command::Hook(args) => hook::hook(&app, args),
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
@@ -176,6 +179,7 @@ impl Command {
             Command::Doctor(args) => args.json,
             Command::Contract(args) => args.wants_json(),
             Command::Gate(args) => args.wants_json(),
+            Command::Apply(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
             Command::Events(args) => args.wants_json(),
             Command::Init(_) | Command::Demo(_) | Command::Hook(_) | Command::Generate(_) => false,

@@ -1,4 +1,4 @@
-//! What happened, kept so that it can be proved: the event log.
+//! What happened, kept so that it can be proved: the event log, and the folders of sessions.
 //!
 //! One line is one event in canonical JSON with its own hash and the hash of the line before it. A line is appended,
 //! made durable and only then acknowledged. A last line that was cut off by a crash is set aside, never guessed at; a
@@ -8,6 +8,7 @@
 
 mod chain;
 mod log;
+mod session;
 
 pub use chain::Broken;
 pub use chain::ChainState;
@@ -16,3 +17,6 @@ pub use log::Event;
 pub use log::EventLog;
 pub use log::EvidenceError;
 pub use log::Level;
+pub use session::Session;
+pub use session::slug;
+pub use session::write_json;

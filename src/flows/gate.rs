@@ -24,10 +24,11 @@ use crate::gate::Violation;
 use crate::git::Look;
 use crate::git::Repository;
 use crate::patch;
+use crate::patch::Patch;
 use crate::system;
 
 /// A longer patch is not read.
-const MAX_PATCH_BYTES: u64 = 256 << 20;
+pub(super) const MAX_PATCH_BYTES: u64 = 256 << 20;
 
 /// Where the contract lies in a tree, and what violations of the contract itself are about.
 const CONTRACT_PATH: &str = ".oracle/contract.json";
@@ -215,6 +216,11 @@ fn read_patch(repository: &Repository, path: &Path, look: &Look<'_>) -> Result<R
         Ok(patch) => patch,
         Err(error) => return Ok(Err(refused(format!("failed to {error}")))),
     };
+    Ok(Ok(change_set(repository, &patch, look)?))
+}
+
+/// Returns what a patch would change here.
+pub(super) fn change_set(repository: &Repository, patch: &Patch, look: &Look<'_>) -> Result<ChangeSet, Failure> {
     let paths: Vec<RepoPath> = patch
         .files
         .iter()
@@ -223,6 +229,6 @@ fn read_patch(repository: &Repository, path: &Path, look: &Look<'_>) -> Result<R
         .map(|path| RepoPath::new(path.clone()))
         .collect();
     let present = repository.head_entries(paths.iter())?;
-    let changes = patch::to_changes(&patch, &|path| present.get(path).copied());
-    Ok(Ok(repository.patch(changes.set, changes.contents, look)?))
+    let changes = patch::to_changes(patch, &|path| present.get(path).copied());
+    Ok(repository.patch(changes.set, changes.contents, look)?)
 }

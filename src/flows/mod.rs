@@ -7,6 +7,7 @@ pub mod activate;
 mod active;
 pub mod agents;
 pub mod amend;
+pub mod apply;
 pub mod check;
 pub mod clear;
 pub mod demo;

@@ -200,7 +200,7 @@ pub(super) enum Conversion {
 }
 
 /// Variables that say which repository is meant. A question about another repository must not inherit them.
-const LOCATION_VARIABLES: [&str; 8] = [
+pub(super) const LOCATION_VARIABLES: [&str; 8] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",

@@ -33,6 +33,8 @@ pub struct Repository {
     /// The top of the working tree; `None` in a bare repository.
     pub work_tree: Option<PathBuf>,
     pub(super) index_path: PathBuf,
+    /// The environment names the place, perhaps from another directory.
+    pub(super) named: bool,
     /// The hooks directory in use, `core.hooksPath` respected.
     pub hooks_dir: PathBuf,
     /// The refs, where they are known to be files.
@@ -99,7 +101,18 @@ impl Repository {
             work_tree: Some(layout.work_tree),
             index_path: layout.index_path,
             hooks_dir,
+            named: true,
         })
+    }
+
+    /// Opens the linked worktree at `top`, whatever the environment names.
+    pub(super) fn of_worktree(top: &Path, environment: &Environment) -> Result<Self, GitError> {
+        let broken = || GitError::NotARepository { reason: format!("{} is not a worktree", top.display()) };
+        let pointer = system::read_limited(&top.join(".git"), 1 << 16)?;
+        let git_dir = pointer.strip_prefix(b"gitdir: ").ok_or_else(broken)?;
+        let git_dir = Path::new(OsStr::from_bytes(git_dir.strip_suffix(b"\n").unwrap_or(git_dir)));
+        let environment = Environment { current_dir: top.to_owned(), ..environment.clone() };
+        Self::open(Git::at(top, git_dir), &environment)
     }
 
     fn open(git: Git, environment: &Environment) -> Result<Self, GitError> {
@@ -171,6 +184,7 @@ impl Repository {
             common_dir: path(common_dir),
             work_tree,
             index_path: path(index),
+            named: environment.git.names_place(),
             hooks_dir,
             git,
             refs: None,

@@ -89,6 +89,7 @@ fn every_rule_and_every_command_is_documented() {
         "docs/getting-started.md",
         "docs/contract.md",
         "docs/gate.md",
+        "docs/apply.md",
         "docs/hooks.md",
         "docs/ci.md",
         "docs/configuration.md",

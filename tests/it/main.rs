@@ -3,6 +3,10 @@
 
 mod agent;
 mod agent_setup;
+mod apply;
+mod apply_commit;
+mod apply_kill;
+mod apply_push;
 mod architecture;
 mod contract;
 mod demo;

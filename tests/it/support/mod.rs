@@ -147,6 +147,13 @@ impl TestEnv {
         self.ran(fed.expect("it ends"))
     }
 
+    /// Returns a command of this world in the repository, with nothing on its stdin.
+    pub fn prepared(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = self.command(program, &self.repo());
+        command.args(args).stdin(std::process::Stdio::null());
+        command
+    }
+
     /// Starts a program of this world whose stdout is read while it runs.
     pub fn start(&self, program: &str, args: &[&str]) -> std::process::Child {
         let mut command = self.command(program, &self.repo());
@@ -250,6 +257,38 @@ impl TestEnv {
         std::fs::write(path, bytes).expect("a file");
     }
 
+    /// Writes what a script changes as a patch beside the repository, and leaves the repository as it was. Returns its path.
+    pub fn patch(&self, script: &str) -> String {
+        let path = self.root().join("change.patch").to_string_lossy().into_owned();
+        let ran = self.sh(&format!(
+            "export GIT_INDEX_FILE=\"$TMPDIR/patch-index\" && rm -rf \"$TMPDIR/elsewhere\" && git read-tree HEAD &&
+            mkdir \"$TMPDIR/elsewhere\" && git checkout-index -a --prefix=\"$TMPDIR/elsewhere/\" &&
+            export GIT_DIR=\"$PWD/.git\" && cd \"$TMPDIR/elsewhere\" && export GIT_WORK_TREE=. &&
+            {{ {script}
+            }} && git add -A && git diff --cached --binary HEAD > '{path}'"
+        ));
+        assert_eq!(ran.code, 0, "{}", ran.shown());
+        path
+    }
+
+    /// Returns a document of the last session.
+    pub fn session(&self, slug: &str, name: &str) -> Value {
+        let path = self.root().join("home/.oracle/sessions").join(slug).join(name);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Returns everything that a user could lose: the files with their modes, the index, HEAD, refs and what is stashed.
+    pub fn everything(&self) -> String {
+        let ran = self.sh(
+            "find . -path ./.git -prune -o \\( -type f -o -type l -o -type d \\) -printf '%m %p %l\\n' | sort;
+            find . -path ./.git -prune -o -type f -print | sort | xargs -d '\\n' sha256sum;
+            git ls-files --stage; git for-each-ref; git rev-parse HEAD; cat .git/HEAD; ls .git/*.lock 2>/dev/null; true",
+        );
+        assert_eq!(ran.code, 0, "{}", ran.shown());
+        ran.stdout
+    }
+
     pub fn commit_all(&self, message: &str) -> String {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "-m", message]);
@@ -314,6 +353,17 @@ pub fn contract(allow: &[&str]) -> Value {
         "log_refs": {"run_id": "run-0001", "paths": {}},
         "mcp_tool_set": ["git-oracle"],
     })
+}
+
+/// Returns a contract with these acceptance tests, which may use the network namespace of the test.
+pub fn contract_with_tests(allow: &[&str], commands: &[&str]) -> Value {
+    let mut contract = contract(allow);
+    let tests = commands
+        .iter()
+        .enumerate()
+        .map(|(number, command)| json!({"name": format!("test {number}"), "cmd": command, "must_pass": true}));
+    contract["acceptance_tests"] = tests.collect();
+    contract
 }
 
 /// Returns a file of the project.

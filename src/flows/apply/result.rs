@@ -1,0 +1,255 @@
+//! How an attempt ended: `result.json`, field by field, as `schemas/result.v1.json` has it.
+
+use serde::Serialize;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::base::RepoPath;
+use crate::base::put_path;
+use crate::flows::Failure;
+use crate::flows::Kind;
+use crate::policy::ApplyMode;
+
+/// How it ended. Each status has one exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Success,
+    DiffMissing,
+    InvalidDiff,
+    Partial,
+    ApplyFailed,
+    CommitFailed,
+    GateFailed,
+    ApprovalRequired,
+    PushFailed,
+    Interrupted,
+    Error,
+}
+
+impl Status {
+    /// Returns the word in documents. Who was interrupted ended with an error whose kind says so.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Status::Success => "success",
+            Status::DiffMissing => "diff_missing",
+            Status::InvalidDiff => "invalid_diff",
+            Status::Partial => "partial",
+            Status::ApplyFailed => "apply_failed",
+            Status::CommitFailed => "commit_failed",
+            Status::GateFailed => "gate_failed",
+            Status::ApprovalRequired => "approval_required",
+            Status::PushFailed => "push_failed",
+            Status::Interrupted | Status::Error => "error",
+        }
+    }
+}
+
+/// Why it did not go further.
+#[derive(Debug, Clone)]
+pub struct Trouble {
+    pub status: Status,
+    pub kind: &'static str,
+    pub message: String,
+    pub hints: Vec<String>,
+}
+
+impl Trouble {
+    pub fn new(status: Status, kind: &'static str, message: impl Into<String>) -> Self {
+        Trouble { status, kind, message: message.into(), hints: Vec::new() }
+    }
+
+    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds what to do, for what is found out later.
+    pub fn hint(&mut self, hint: String) {
+        self.hints.push(hint);
+    }
+
+    pub fn interrupted() -> Self {
+        Trouble::new(Status::Interrupted, "interrupted", "interrupted; everything is as it was before")
+    }
+}
+
+impl<E: Into<Failure>> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        let failure: Failure = error.into();
+        let (status, kind) = match failure.kind {
+            Kind::Other | Kind::Usage => (Status::Error, "unknown_failure"),
+            Kind::GateFailed => (Status::GateFailed, "permission_denied"),
+            Kind::ApprovalRequired => (Status::ApprovalRequired, "approval_required"),
+        };
+        Trouble { status, kind, message: failure.message, hints: failure.hints }
+    }
+}
+
+/// What was decided about one hunk, or about a file that has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HunkVerdict {
+    pub file: RepoPath,
+    /// Its `@@` line, or what happens to a file without hunks.
+    pub header: String,
+    pub agreed: bool,
+    pub reasons: Vec<String>,
+    pub mends: Vec<String>,
+}
+
+impl HunkVerdict {
+    fn to_json(&self) -> Value {
+        let mut fields = Map::new();
+        put_path(&mut fields, "file", &self.file);
+        fields.insert("header".into(), json!(self.header));
+        fields.insert("verdict".into(), json!(if self.agreed { "agreed" } else { "rejected" }));
+        fields.insert("reasons".into(), json!(self.reasons));
+        fields.insert("mends".into(), json!(self.mends));
+        Value::Object(fields)
+    }
+}
+
+/// How one acceptance test ended.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TestResult {
+    pub name: String,
+    /// `passed`, `failed`, `timeout` or `skipped`.
+    pub status: &'static str,
+    pub exit_code: Option<i32>,
+    /// Full path of what it printed.
+    pub log: Option<String>,
+}
+
+/// Everything that `result.json` says.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub status: Status,
+    pub mode: ApplyMode,
+    pub session: String,
+    pub platform: Option<String>,
+    pub diff_found: bool,
+    pub diff_validated: bool,
+    pub diff_applied: bool,
+    pub branch: Option<String>,
+    pub commit: Option<String>,
+    pub pushed: Option<bool>,
+    pub elapsed_ms: u64,
+    pub patch_bytes: Option<u64>,
+    pub diff_path: Option<String>,
+    pub found: super::proposal::Found,
+    pub diff_reason: Option<&'static str>,
+    pub hunks: Vec<HunkVerdict>,
+    pub apply_error: Option<String>,
+    pub commit_error: Option<String>,
+    pub push_error: Option<String>,
+    pub gate: Option<Value>,
+    pub tests: Option<Vec<TestResult>>,
+    pub error: Option<Trouble>,
+    /// What a person should know; not part of the document.
+    pub notes: Vec<String>,
+    pub phases: Phases,
+}
+
+/// Where the time went, in milliseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Phases {
+    pub extract: Option<u64>,
+    pub test: Option<u64>,
+    pub apply: Option<u64>,
+}
+
+impl Outcome {
+    pub fn new(mode: ApplyMode, session: &str) -> Self {
+        Outcome {
+            status: Status::Error,
+            mode,
+            session: session.to_owned(),
+            platform: None,
+            diff_found: false,
+            diff_validated: false,
+            diff_applied: false,
+            branch: None,
+            commit: None,
+            pushed: None,
+            elapsed_ms: 0,
+            patch_bytes: None,
+            diff_path: None,
+            found: super::proposal::Found::default(),
+            diff_reason: None,
+            hunks: Vec::new(),
+            apply_error: None,
+            commit_error: None,
+            push_error: None,
+            gate: None,
+            tests: None,
+            error: None,
+            notes: Vec::new(),
+            phases: Phases::default(),
+        }
+    }
+
+    /// Returns the document. A field that does not apply is null, never missing.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "status": self.status.as_str(),
+            "platform": self.platform,
+            "diffFound": self.diff_found,
+            "diffValidated": self.diff_validated,
+            "diffApplied": self.diff_applied,
+            "applyMode": self.mode.as_str(),
+            "branch": self.branch,
+            "commitSha": self.commit,
+            "pushed": self.pushed,
+            "retryCount": 0,
+            "turns": null,
+            "elapsedMs": self.elapsed_ms,
+            "promptChars": null,
+            "responseChars": self.found.response_chars,
+            "patchBytes": self.patch_bytes,
+            "diffPath": self.diff_path,
+            "diffScore": self.found.score,
+            "diffBlocks": self.found.blocks,
+            "diffReason": self.diff_reason,
+            "hunks": self.hunks.iter().map(HunkVerdict::to_json).collect::<Vec<_>>(),
+            "gitApplyError": self.apply_error,
+            "gitCommitError": self.commit_error,
+            "gitPushError": self.push_error,
+            "secretScan": null,
+            "gate": self.gate,
+            "tests": self.tests,
+            "completionPath": null,
+            "copilotSignals": null,
+            "sidebarDetected": null,
+            "capture": null,
+            "requestId": null,
+            "requestIdSeen": null,
+            "snapshots": null,
+            "error": self.error.as_ref().map(|trouble| json!({
+                "kind": trouble.kind,
+                "message": trouble.message,
+                "hint": trouble.hints.first(),
+            })),
+        })
+    }
+
+    /// Returns the document of the metrics.
+    pub fn metrics(&self) -> Value {
+        json!({
+            "startMs": null,
+            "readyMs": null,
+            "typeMs": null,
+            "firstTokenMs": null,
+            "streamMs": null,
+            "quietMs": null,
+            "captureMs": null,
+            "extractMs": self.phases.extract,
+            "applyMs": self.phases.apply,
+            "testMs": self.phases.test,
+            "mutations": null,
+            "promptBytes": null,
+            "responseBytes": null,
+            "attachments": null,
+        })
+    }
+}
