@@ -172,7 +172,7 @@ impl ApplyArgs {
 
 pub(super) fn apply(app: &App, args: ApplyArgs) -> Result<Exit, Failure> {
     if args.source.recover {
-        match apply::recover(&app.flows)? {
+        match apply::recover(&app.flows, &terminal::confirm)? {
             Some(done) => render::out(visible(&done)),
             None => render::out("there is nothing to put right here"),
         }

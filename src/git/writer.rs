@@ -150,7 +150,21 @@ impl Repository {
         let rows = finished.stdout.split(|byte| *byte == 0).filter(|row| row.len() > 3);
         // Our own folder is not the user's work, and no patch reaches it.
         let is_ours = |row: &[u8]| row.starts_with(b"?? .oracle/");
-        Ok(rows.filter(|row| !is_ours(row)).map(|row| RepoPath::new(&row[3..])).collect())
+        // A repository inside is listed as a directory.
+        let name = |row: &[u8]| RepoPath::new(row[3..].strip_suffix(b"/").unwrap_or(&row[3..]));
+        Ok(rows.filter(|row| !is_ours(row)).map(name).collect())
+    }
+
+    /// Returns what is under way here, so that the next commit would be a part of it.
+    pub fn under_way(&self) -> Option<&'static str> {
+        let signs = [
+            ("MERGE_HEAD", "a merge"),
+            ("CHERRY_PICK_HEAD", "a cherry-pick"),
+            ("REVERT_HEAD", "a revert"),
+            ("rebase-merge", "a rebase"),
+            ("rebase-apply", "a rebase"),
+        ];
+        signs.into_iter().find(|(name, _)| self.git_dir.join(name).exists()).map(|(_, what)| what)
     }
 
     /// Returns those of `paths` at which git was told not to look.

@@ -19,6 +19,8 @@ pub fn watch_interrupts() -> io::Result<()> {
     }
     let flag = INTERRUPTED.get_or_init(Arc::default);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // The second one is obeyed: somebody is in earnest.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(flag))?;
         signal_hook::flag::register(signal, Arc::clone(flag))?;
     }
     Ok(())

@@ -262,6 +262,14 @@ fn what_is_no_patch_says_so() {
 }
 
 #[test]
+fn a_patch_that_cannot_be_read_leaves_a_result_too() {
+    let env = TestEnv::new();
+    let result = apply(&env, 1, &["--patch", "none.patch"]);
+    assert_eq!((&result["status"], &result["diffFound"]), (&json!("error"), &json!(false)));
+    assert!(result["error"]["message"].as_str().unwrap().contains("none.patch"));
+}
+
+#[test]
 fn a_prefix_ends_at_a_component() {
     let env = TestEnv::new();
     env.write("src2/a.txt", "a\n");

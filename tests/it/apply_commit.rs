@@ -76,6 +76,18 @@ fn a_conflict_is_dirty() {
 }
 
 #[test]
+fn a_commit_does_not_become_a_part_of_something_else() {
+    let env = TestEnv::new();
+    let patch = env.patch("echo '// more' >> src/lexer.rs");
+    env.sh("git switch -q -c other && git commit -q --allow-empty -m a && git switch -q main && git commit -q --allow-empty -m b && git merge -q --no-commit -s ours other");
+    assert!(env.repo().join(".git/MERGE_HEAD").exists());
+    let before = env.everything();
+    apply(&env, 4, &patch, &COMMIT);
+    assert_eq!(env.everything(), before);
+    apply(&env, 0, &patch, &["--apply-mode", "apply"]);
+}
+
+#[test]
 fn a_commit_carries_the_message_and_the_way_to_the_evidence() {
     let env = TestEnv::new();
     let file = env.contract_file("contract.json", &contract_with_tests(&["src/"], &["true"]));

@@ -98,15 +98,16 @@ fn kill_many(mode: &str, way: Way) {
     }
     env.sh("rm -rf new docs/moved.md; git reflog expire --expire=now --all");
     assert_eq!(env.everything(), before);
-    let (mut back, mut wholly_in) = (0, 0);
+    let (mut back, mut wholly_in, mut torn) = (0, 0, 0);
     for number in 0..kills() {
         let part = f64::from(number) / f64::from(kills());
         // The journal is there for a fraction of the time, and that is when it matters.
         let moment = match number % 4 {
             0 => Moment::AfterStart(took.mul_f64(part)),
-            _ => Moment::AfterJournal(took.mul_f64(part * if mode == "commit" { 0.6 } else { 0.2 })),
+            _ => Moment::AfterJournal(took.mul_f64(part * if mode == "commit" { 0.3 } else { 0.04 })),
         };
         kill(&env, &args, moment, way);
+        torn += u32::from(env.repo().join(".git/oracle/apply/journal.json").exists());
         // The next command puts it right: the named one, or any other apply.
         let ran = match number % 2 {
             0 => env.oracle(&["apply", "--recover"]),
@@ -134,7 +135,7 @@ fn kill_many(mode: &str, way: Way) {
     assert_eq!(files(&env), after);
     let worktrees = env.root().join("home/.oracle/worktrees");
     assert_eq!(std::fs::read_dir(&worktrees).map_or(0, |entries| entries.count()), 0);
-    let told = format!("{mode} {way:?}: {back} as before, {wholly_in} wholly in\n");
+    let told = format!("{mode} {way:?}: {back} as before, {wholly_in} wholly in; {torn} were cut off on the way\n");
     std::io::stderr().write_all(told.as_bytes()).unwrap();
 }
 
@@ -190,6 +191,9 @@ fn what_was_edited_after_a_kill_is_not_overwritten() {
     assert!(ran.stderr.contains("src/parser.rs"), "{}", ran.shown());
     env.expect(4, &["apply", "--patch", &patch]);
     assert_eq!(std::fs::read_to_string(env.repo().join("src/parser.rs")).unwrap(), "my own words\n");
+    // A person may keep it as it is, or take it away so that the old state can come back.
+    let ran = env.at_terminal("n\n", &["apply", "--recover"]);
+    assert_eq!(ran.code, 1, "{}", ran.shown());
     std::fs::remove_file(env.repo().join("src/parser.rs")).unwrap();
     env.expect(0, &["apply", "--recover"]);
     std::fs::remove_file(env.repo().join(".git/hooks/pre-commit")).unwrap();

@@ -88,7 +88,9 @@ pub(super) struct Chosen {
     pub patch: Vec<u8>,
     /// What each path has to become; `None` inside when it has to be gone. Binary files are not listed.
     pub expected: HashMap<RepoPath, Option<Vec<u8>>>,
-    /// Every path that is touched.
+    /// Those whose content has to be another one.
+    pub changed: Vec<RepoPath>,
+    /// Every path that is touched, sorted.
     pub paths: Vec<RepoPath>,
 }
 
@@ -171,11 +173,21 @@ impl Judgement {
 
     fn ask_rules(&mut self) {
         let distrust = self.report.violations.iter().find(|violation| DISTRUST.contains(&violation.rule)).cloned();
+        let mut by_path: HashMap<&RepoPath, Vec<&Violation>> = HashMap::new();
+        for violation in &self.report.violations {
+            by_path.entry(&violation.path).or_default().push(violation);
+        }
+        // What cannot be said about one path is said about the top.
+        let top = RepoPath::from(".");
         for slot in &mut self.slots {
             let file = &self.patch.files[slot.file];
             let hunk = slot.hunk.map(|hunk| &file.hunks[hunk]);
-            for violation in self.report.violations.iter().filter(|violation| speaks_of(violation, file, hunk)) {
-                slot.reject(Cause::Rule, format!("{}: {}", violation.rule, violation.message));
+            let mut paths = paths_of(file);
+            paths.dedup();
+            for violation in paths.iter().chain([&top]).filter_map(|path| by_path.get(path)).flatten() {
+                if speaks_of(violation, hunk) {
+                    slot.reject(Cause::Rule, format!("{}: {}", violation.rule, violation.message));
+                }
             }
             if let Some(violation) = &distrust {
                 if slot.verdict.agreed {
@@ -203,9 +215,9 @@ impl Judgement {
     /// Finds the place of each hunk in the files as they are, and rejects what has none.
     fn find_places(&mut self, bench: &Bench<'_>) {
         let Some((repository, commit_id)) = bench.place else { return };
-        let mut files = Files { repository, commit_id, known: HashMap::new() };
-        for (index, file) in self.patch.files.iter().enumerate() {
-            let mut slots: Vec<&mut Slot> = self.slots.iter_mut().filter(|slot| slot.file == index).collect();
+        let mut files = Files { repository, commit_id, known: HashMap::new(), original: HashMap::new() };
+        for slots in self.slots.chunk_by_mut(|a, b| a.file == b.file) {
+            let Some(file) = slots.first().map(|slot| &self.patch.files[slot.file]) else { continue };
             // What a rule rejects is not looked into.
             if slots.iter().any(|slot| slot.cause.is_some_and(|cause| cause >= Cause::Distrust)) {
                 continue;
@@ -220,7 +232,7 @@ impl Judgement {
             let mut placed = Vec::new();
             for (number, place) in patch::place_exactly(&file.hunks, &content).into_iter().enumerate() {
                 let hunk = &file.hunks[number];
-                let Some(slot) = slots.iter_mut().find(|slot| slot.hunk == Some(number)) else { continue };
+                let Some(slot) = slots.get_mut(number).filter(|slot| slot.hunk == Some(number)) else { continue };
                 match place {
                     Ok(place) => {
                         let named = usize::try_from(hunk.old_start).unwrap_or(usize::MAX).saturating_sub(1);
@@ -253,16 +265,19 @@ impl Judgement {
                 broken.insert(slot.file);
             }
         }
+        let lost: HashSet<&RepoPath> = self.unplaced.iter().map(|unplaced| &unplaced.file).collect();
         for (index, file) in self.patch.files.iter().enumerate() {
-            if self.unplaced.iter().any(|unplaced| paths_of(file).contains(&unplaced.file)) {
+            if paths_of(file).iter().any(|path| lost.contains(path)) {
                 broken.insert(index);
             }
         }
         let linked = linked_files(&self.patch);
         let rejected: HashSet<usize> =
             self.slots.iter().filter(|slot| !slot.verdict.agreed).map(|slot| slot.file).collect();
-        // One group may break another; there are as many rounds as groups at most.
-        for _ in 0..linked.len() {
+        // One group may break another.
+        let mut known = usize::MAX;
+        while known != broken.len() {
+            known = broken.len();
             for group in &linked {
                 if group.iter().any(|file| rejected.contains(file) || broken.contains(file)) {
                     broken.extend(group);
@@ -381,9 +396,9 @@ impl Judgement {
         paths.sort();
         paths.dedup();
         let Some((repository, commit_id)) = bench.place else {
-            return Ok(Chosen { patch: bytes, expected: HashMap::new(), paths });
+            return Ok(Chosen { patch: bytes, expected: HashMap::new(), changed: Vec::new(), paths });
         };
-        let mut files = Files { repository, commit_id, known: HashMap::new() };
+        let mut files = Files { repository, commit_id, known: HashMap::new(), original: HashMap::new() };
         for file in &again.files {
             let content = files.before(file).map_err(|_| wrong())?;
             let place = |hunk: &Hunk| {
@@ -394,8 +409,10 @@ impl Judgement {
             files.change(file, after);
         }
         let binary: HashSet<RepoPath> = again.files.iter().filter(|file| file.binary).flat_map(paths_of).collect();
-        let expected = files.known.into_iter().filter(|(path, _)| paths.contains(path) && !binary.contains(path));
-        Ok(Chosen { patch: bytes, expected: expected.collect(), paths })
+        let expected: HashMap<_, _> = files.known.into_iter().filter(|(path, _)| !binary.contains(path)).collect();
+        let differs = |path: &RepoPath, content: &Option<Vec<u8>>| files.original.get(path) != Some(content);
+        let changed = expected.iter().filter(|(path, content)| differs(path, content)).map(|(path, _)| path.clone());
+        Ok(Chosen { patch: bytes, changed: changed.collect(), expected, paths })
     }
 }
 
@@ -412,6 +429,7 @@ struct Files<'a> {
     repository: &'a Repository,
     commit_id: Oid,
     known: HashMap<RepoPath, Option<Vec<u8>>>,
+    original: HashMap<RepoPath, Option<Vec<u8>>>,
 }
 
 impl Files<'_> {
@@ -421,6 +439,7 @@ impl Files<'_> {
         }
         let content = self.repository.file_at(&self.commit_id, path).map_err(|error| error.to_string())?;
         self.known.insert(path.clone(), content.clone());
+        self.original.insert(path.clone(), content.clone());
         Ok(content)
     }
 
@@ -483,12 +502,8 @@ fn slots(patch: &Patch) -> Vec<Slot> {
     slots
 }
 
-/// Tells whether a violation is about a hunk: about its file, and where a rule speaks of lines, about one of its lines.
-fn speaks_of(violation: &Violation, file: &FilePatch, hunk: Option<&Hunk>) -> bool {
-    let paths = paths_of(file);
-    if !paths.contains(&violation.path) && violation.path != RepoPath::from(".") {
-        return false;
-    }
+/// Tells whether a violation of its file is about a hunk: where a rule speaks of lines, about one of its lines.
+fn speaks_of(violation: &Violation, hunk: Option<&Hunk>) -> bool {
     match (violation.rule, hunk) {
         (Rule::BidiControl, Some(hunk)) => {
             hunk.lines.iter().any(|line| line.kind == LineKind::Added && has_bidi(&line.text))
@@ -514,4 +529,76 @@ fn linked_files(patch: &Patch) -> Vec<Vec<usize>> {
         paths.into_iter().for_each(|path| by_path.entry(path).or_default().push(index));
     }
     by_path.into_values().filter(|group| group.len() > 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flows::apply::Unplaced;
+
+    const PATCH: &str = "\
+--- a/one
++++ b/one
+@@ -1 +1 @@
+-a
++b
+--- a/two
++++ b/two
+@@ -1 +1 @@
+-c
++d
+";
+
+    fn judged(proposal: &Proposal) -> Judgement {
+        let protected = Protected::new(None, Vec::new()).unwrap();
+        let bench = Bench { place: None, contract: None, protected: &protected, prefix: None, strict: false };
+        judge(proposal, &bench).map_err(|(trouble, _)| trouble.message).unwrap()
+    }
+
+    fn verdicts(judgement: &Judgement) -> Vec<(String, bool)> {
+        judgement.verdicts().into_iter().map(|hunk| (hunk.file.to_string(), hunk.agreed)).collect()
+    }
+
+    fn lost(file: &str) -> Unplaced {
+        Unplaced { file: file.into(), header: "@@ … @@".into(), reason: "nowhere".into() }
+    }
+
+    #[test]
+    fn a_file_with_a_hunk_that_found_no_place_is_left_out_whole() {
+        let proposal = Proposal { unplaced: vec![lost("two")], ..Proposal::of_patch(PATCH.into()) };
+        let judgement = judged(&proposal);
+        assert_eq!(verdicts(&judgement), [("one".into(), true), ("two".into(), false), ("two".into(), false)]);
+        assert!(judgement.refusal(Accept::Agreed).is_none());
+        let (trouble, reason) = judgement.refusal(Accept::All).unwrap();
+        assert_eq!((trouble.status, reason), (Status::InvalidDiff, Some("not_placeable")));
+    }
+
+    #[test]
+    fn a_reply_of_which_nothing_found_a_place_is_refused() {
+        let proposal = Proposal { unplaced: vec![lost("two")], ..Proposal::default() };
+        let (trouble, reason) = judged(&proposal).refusal(Accept::Agreed).unwrap();
+        assert_eq!((trouble.status, reason), (Status::InvalidDiff, Some("not_placeable")));
+    }
+
+    #[test]
+    fn mends_stay_with_their_hunks() {
+        let mends = vec![Vec::new(), vec!["counts".to_owned()]];
+        let judgement = judged(&Proposal { mends: mends.clone(), ..Proposal::of_patch(PATCH.into()) });
+        assert_eq!(judgement.verdicts().into_iter().map(|hunk| hunk.mends).collect::<Vec<_>>(), mends);
+    }
+
+    #[test]
+    fn a_file_that_is_named_twice_gets_in_whole_or_not_at_all() {
+        let twice = format!("{PATCH}--- a/one\n+++ b/one\n@@ -1 +1 @@\n-b\n+\u{202e}\n");
+        let judgement = judged(&Proposal::of_patch(twice.into_bytes()));
+        assert_eq!(verdicts(&judgement), [("one".into(), false), ("two".into(), true), ("one".into(), false)]);
+    }
+
+    #[test]
+    fn a_long_patch_takes_no_long_time() {
+        let file = |number: usize| format!("--- a/.env/{number}\n+++ b/.env/{number}\n@@ -1 +1 @@\n-a\n+b\n");
+        let text: String = (0..30_000).map(file).collect();
+        let judgement = judged(&Proposal::of_patch(text.into_bytes()));
+        assert!(judgement.verdicts().iter().all(|hunk| !hunk.agreed && hunk.reasons.len() == 1));
+    }
 }

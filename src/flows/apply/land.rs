@@ -4,6 +4,8 @@ use std::path::Path;
 
 use crate::base::RepoPath;
 use crate::base::visible;
+use crate::flows::Ask;
+use crate::flows::Question;
 use crate::flows::apply::result::Outcome;
 use crate::flows::apply::result::Status;
 use crate::flows::apply::result::Trouble;
@@ -22,7 +24,7 @@ use crate::system::Group;
 const SHOWN_FILES: usize = 10;
 
 /// Puts right what an earlier process left when it was killed. Returns what was done, in a sentence.
-pub(super) fn recover(repository: &Repository, aside: &Path) -> Result<Option<String>, Trouble> {
+pub(super) fn recover(repository: &Repository, aside: &Path, ask: Ask<'_>) -> Result<Option<String>, Trouble> {
     let Some(landing) = Landing::left_behind(repository)? else { return Ok(None) };
     let session = landing.session().to_owned();
     landing.break_stale_locks()?;
@@ -35,6 +37,10 @@ pub(super) fn recover(repository: &Repository, aside: &Path) -> Result<Option<St
             landing.undo(aside)?;
             format!("the patch of the session {session} was cut off half-way; everything is as it was before")
         }
+        Left::Changed(files) if keeps(&files, &session, ask) => {
+            landing.finish()?;
+            format!("everything stays as it is; the patch of the session {session} is forgotten")
+        }
         Left::Changed(files) => {
             let message =
                 format!("a patch was cut off half-way here, and these files were edited since: {}", listed(&files));
@@ -46,8 +52,22 @@ pub(super) fn recover(repository: &Repository, aside: &Path) -> Result<Option<St
     }))
 }
 
+/// Asks whether files that somebody edited after a kill shall stay as they are.
+fn keeps(files: &[RepoPath], session: &str, ask: Ask<'_>) -> bool {
+    let question = Question {
+        title: format!("the patch of the session {session} was cut off, and these files were edited since"),
+        details: files.iter().map(RepoPath::to_string).collect(),
+        prompt: "Keep everything as it is now and forget what was there before?".to_owned(),
+    };
+    ask(&question) == Some(true)
+}
+
 /// Refuses a working tree in which something could be lost or swept along.
 pub(super) fn check_clean(repository: &Repository, mode: LandingMode, paths: &[RepoPath]) -> Result<(), Trouble> {
+    if let Some(what) = repository.under_way().filter(|_| mode == LandingMode::Commit) {
+        let message = format!("{what} is under way here, and a commit would become a part of it");
+        return Err(Trouble::new(Status::ApplyFailed, "dirty_tree", message).hinted("Finish or abort it: git status"));
+    }
     let mut dirty = repository.dirty()?;
     let (what, hint) = match mode {
         LandingMode::Commit => ("there are uncommitted or untracked files", "Commit or stash them: git stash -u"),

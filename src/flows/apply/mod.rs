@@ -13,6 +13,7 @@ mod proposal;
 mod push;
 mod result;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -20,7 +21,10 @@ use std::time::Instant;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::base::Oid;
+use crate::base::RepoPath;
 use crate::base::Sha256Hex;
+use crate::base::visible;
 use crate::contract::Contract;
 use crate::evidence::Event;
 use crate::evidence::EventLog;
@@ -41,6 +45,7 @@ use crate::flows::gate::refused;
 use crate::flows::hooks::Summary;
 use crate::flows::hooks::standing;
 use crate::git::ApplyLock;
+use crate::git::Became;
 use crate::git::Candidate;
 use crate::git::Desk;
 use crate::git::LandingMode;
@@ -133,7 +138,6 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
         Source::Patch(path) => flows.environment.current_dir.join(path),
         Source::Session(name) => session_patch(&home, name.as_deref())?,
     };
-    let patch = system::read_limited(&patch_file, MAX_PATCH_BYTES)?;
     let environment = match &request.git_root {
         Some(root) => {
             Environment { current_dir: flows.environment.current_dir.join(root), ..flows.environment.clone() }
@@ -141,7 +145,6 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
         None => flows.environment.clone(),
     };
     let flows = &Flows { environment };
-    watch()?;
     let repository = flows.repository();
     let branch = repository.as_ref().ok().and_then(|repository| repository.branch().ok().flatten());
     let name = match &request.slug {
@@ -163,6 +166,7 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
     });
     write_session(flows, &session, "running", &options)?;
     let attempt = || -> Result<(), Trouble> {
+        let patch = system::read_limited(&patch_file, MAX_PATCH_BYTES)?;
         let repository = match repository {
             Ok(repository) => Some(repository),
             Err(_) if mode == ApplyMode::None => None,
@@ -199,12 +203,11 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
 }
 
 /// Puts right what a killed process left in this worktree. Returns what was done; `None` when there was nothing.
-pub fn recover(flows: &Flows) -> Result<Option<String>, Failure> {
+pub fn recover(flows: &Flows, ask: Ask<'_>) -> Result<Option<String>, Failure> {
     let repository = flows.repository()?;
     let home = home(flows)?;
-    watch()?;
     let _lock = ApplyLock::take(&repository)?;
-    land::recover(&repository, &home.join("kept"))
+    land::recover(&repository, &home.join("kept"), ask)
         .map_err(|trouble| Failure { hints: trouble.hints, ..Failure::new(Kind::Other, trouble.message) })
 }
 
@@ -311,7 +314,7 @@ impl Work<'_> {
             Some(repository) => {
                 repository.work_tree()?;
                 let lock = ApplyLock::take(repository)?;
-                if let Some(done) = land::recover(repository, &self.session.directory.join("kept"))? {
+                if let Some(done) = land::recover(repository, &self.session.directory.join("kept"), self.person.ask)? {
                     self.tell(&done);
                     outcome.notes.push(done);
                 }
@@ -381,8 +384,12 @@ impl Work<'_> {
         let landed = cargo.land(outcome);
         outcome.phases.apply = Some(millis(began));
         landed?;
-        self.session.record("applied", json!({"commit": outcome.commit, "files": paths.len()}))?;
-        self.remember(repository, task, "PATCH_APPLIED", outcome)?;
+        // The patch is in; that this cannot be written down does not take it out again.
+        let facts = json!({"commit": outcome.commit, "files": paths.len()});
+        let recorded = self.session.record("applied", facts).map_err(Trouble::from);
+        if let Err(trouble) = recorded.and_then(|()| self.remember(repository, task, "PATCH_APPLIED", outcome)) {
+            outcome.notes.push(trouble.message);
+        }
         if self.terms.push && self.mode == ApplyMode::Commit {
             self.tell("pushing");
             let branches = repo_config(repository)?.protected_branches;
@@ -482,16 +489,18 @@ impl Work<'_> {
     fn try_out(
         &self,
         repository: &Repository,
-        head: crate::base::Oid,
+        head: Oid,
         law: &Law,
         chosen: &Chosen,
         patch: &Path,
         outcome: &mut Outcome,
-    ) -> Result<Vec<crate::git::Became>, Trouble> {
+    ) -> Result<Vec<Became>, Trouble> {
         let approved = match law.contract() {
             Some(contract) => acceptance::approve(contract, self.person.ask)?,
             None => Vec::new(),
         };
+        // From here on there is something to put back. Before, a question can be answered with Ctrl-C.
+        watch()?;
         self.tell("trying the patch on a candidate");
         let name = law.contract().and_then(|contract| slug(&contract.file.task_id));
         let mut candidate =
@@ -501,7 +510,7 @@ impl Work<'_> {
             candidate.pin(&self.flows.environment, &bytes, pin)?;
         }
         if let Err(reason) = candidate.apply(patch)? {
-            let reason = crate::base::visible(reason.trim_end()).into_owned();
+            let reason = visible(reason.trim_end()).into_owned();
             let message = format!("git apply failed on the candidate: {}", reason.lines().next().unwrap_or_default());
             outcome.apply_error = Some(reason);
             return Err(Trouble::new(Status::ApplyFailed, "unknown_failure", message)
@@ -536,11 +545,13 @@ impl Work<'_> {
 }
 
 /// Returns a path that did not become what it had to, or that nobody asked to change.
-fn mismatch(chosen: &Chosen, became: &[crate::git::Became]) -> Option<crate::base::RepoPath> {
-    let unasked = became.iter().map(|(path, _)| path).find(|path| !chosen.paths.contains(path));
+fn mismatch(chosen: &Chosen, became: &[Became]) -> Option<RepoPath> {
+    let unasked = became.iter().map(|(path, _)| path).find(|path| chosen.paths.binary_search(path).is_err());
     let wrong = became.iter().find(|(path, new)| {
         let expected = chosen.expected.get(path);
         expected.is_some_and(|expected| expected.as_ref() != new.as_ref().map(|(_, content)| content))
     });
-    unasked.or(wrong.map(|(path, _)| path)).cloned()
+    let touched: HashSet<&RepoPath> = became.iter().map(|(path, _)| path).collect();
+    let untouched = chosen.changed.iter().find(|path| !touched.contains(path));
+    unasked.or(wrong.map(|(path, _)| path)).or(untouched).cloned()
 }
