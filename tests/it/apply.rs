@@ -106,6 +106,14 @@ fn the_session_has_the_patch_and_what_happened_to_it() {
     assert_eq!(std::fs::read(&diff).unwrap(), std::fs::read(&patch).unwrap());
     assert_eq!(result["diffPath"].as_str().unwrap(), diff.replace(env.root().to_str().unwrap(), "[ROOT]"));
     env.expect(1, &["apply", "--from-session", "../under-test"]);
+    // Places are seen from where the command runs, and a file of ours in the working tree is not in the patch's way.
+    let top = env.repo();
+    let args =
+        ["apply", "--patch", &patch, "--git-root", "..", "--apply-mode", "commit", "--diff-output", "kept.patch"];
+    let ran = env.oracle_in(&top.join("docs"), &args);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    assert_eq!(env.git(&["status", "--short"]), "?? docs/kept.patch");
+    env.expect(129, &["apply", "--patch", &patch, "--json-output", "nowhere/result.json"]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::change::ChangeSet;
 use crate::change::has_bidi;
 use crate::contract::Contract;
 use crate::flows::apply::Accept;
+use crate::flows::apply::contents::Contents;
 use crate::flows::apply::proposal::Proposal;
 use crate::flows::apply::result::HunkVerdict;
 use crate::flows::apply::result::Status;
@@ -215,7 +216,7 @@ impl Judgement {
     /// Finds the place of each hunk in the files as they are, and rejects what has none.
     fn find_places(&mut self, bench: &Bench<'_>) {
         let Some((repository, commit_id)) = bench.place else { return };
-        let mut files = Files { repository, commit_id, known: HashMap::new(), original: HashMap::new() };
+        let mut files = Contents::of(repository, commit_id);
         for slots in self.slots.chunk_by_mut(|a, b| a.file == b.file) {
             let Some(file) = slots.first().map(|slot| &self.patch.files[slot.file]) else { continue };
             // What a rule rejects is not looked into.
@@ -398,7 +399,7 @@ impl Judgement {
         let Some((repository, commit_id)) = bench.place else {
             return Ok(Chosen { patch: bytes, expected: HashMap::new(), changed: Vec::new(), paths });
         };
-        let mut files = Files { repository, commit_id, known: HashMap::new(), original: HashMap::new() };
+        let mut files = Contents::of(repository, commit_id);
         for file in &again.files {
             let content = files.before(file).map_err(|_| wrong())?;
             let place = |hunk: &Hunk| {
@@ -421,55 +422,6 @@ impl Slot {
         self.verdict.agreed = false;
         self.verdict.reasons.push(reason);
         self.cause = self.cause.max(Some(cause));
-    }
-}
-
-/// The files of a commit, and what the files of a patch have made of them so far.
-struct Files<'a> {
-    repository: &'a Repository,
-    commit_id: Oid,
-    known: HashMap<RepoPath, Option<Vec<u8>>>,
-    original: HashMap<RepoPath, Option<Vec<u8>>>,
-}
-
-impl Files<'_> {
-    fn content(&mut self, path: &RepoPath) -> Result<Option<Vec<u8>>, String> {
-        if let Some(known) = self.known.get(path) {
-            return Ok(known.clone());
-        }
-        let content = self.repository.file_at(&self.commit_id, path).map_err(|error| error.to_string())?;
-        self.known.insert(path.clone(), content.clone());
-        self.original.insert(path.clone(), content.clone());
-        Ok(content)
-    }
-
-    /// Returns what the hunks of a file are about.
-    fn before(&mut self, file: &FilePatch) -> Result<Vec<u8>, String> {
-        let creates = file.kind == FileKind::Modify
-            && matches!(&file.hunks[..], [only] if only.old_lines == 0)
-            && file.old_path.is_some();
-        if let (Some(new), true) = (&file.new_path, file.kind != FileKind::Modify) {
-            let new = RepoPath::new(new.clone());
-            if self.content(&new)?.is_some() {
-                return Err("the file is there already".to_owned());
-            }
-        }
-        match &file.old_path {
-            Some(old) if file.kind != FileKind::Add => {
-                let content = self.content(&RepoPath::new(old.clone()))?;
-                content.or_else(|| creates.then(Vec::new)).ok_or_else(|| "there is no such file".to_owned())
-            }
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    fn change(&mut self, file: &FilePatch, after: Vec<u8>) {
-        if let (Some(old), FileKind::Delete | FileKind::Rename) = (&file.old_path, file.kind) {
-            self.known.insert(RepoPath::new(old.clone()), None);
-        }
-        if let Some(new) = &file.new_path {
-            self.known.insert(RepoPath::new(new.clone()), Some(after));
-        }
     }
 }
 
