@@ -13,7 +13,9 @@ pub enum Exit {
     Success,
     Other,
     AgentRefused,
-    NoPatch,
+    DiffMissing,
+    InvalidDiff,
+    Partial,
     ApplyFailed,
     CommitFailed,
     GateFailed,
@@ -24,11 +26,13 @@ pub enum Exit {
 }
 
 impl Exit {
-    const ALL: [Exit; 11] = [
+    const ALL: [Exit; 13] = [
         Exit::Success,
         Exit::Other,
         Exit::AgentRefused,
-        Exit::NoPatch,
+        Exit::DiffMissing,
+        Exit::InvalidDiff,
+        Exit::Partial,
         Exit::ApplyFailed,
         Exit::CommitFailed,
         Exit::GateFailed,
@@ -42,7 +46,7 @@ impl Exit {
         match self {
             Exit::Success => 0,
             Exit::Other => 1,
-            Exit::AgentRefused | Exit::NoPatch => 2,
+            Exit::AgentRefused | Exit::DiffMissing | Exit::InvalidDiff | Exit::Partial => 2,
             Exit::ApplyFailed => 4,
             Exit::CommitFailed => 5,
             Exit::GateFailed => 7,
@@ -59,7 +63,9 @@ impl Exit {
             Exit::Success => "success",
             Exit::Other => "error",
             Exit::AgentRefused => "agent_refused",
-            Exit::NoPatch => "invalid_diff",
+            Exit::DiffMissing => "diff_missing",
+            Exit::InvalidDiff => "invalid_diff",
+            Exit::Partial => "partial",
             Exit::ApplyFailed => "apply_failed",
             Exit::CommitFailed => "commit_failed",
             Exit::GateFailed => "gate_failed",
@@ -75,9 +81,9 @@ impl Exit {
             Exit::Success => "success; the gate passed or warned",
             Exit::Other => "any other error: it could not be found out; a hook's refusal",
             Exit::AgentRefused => "`hook agent` refuses; it ends with 0 or 2 and nothing else",
-            Exit::NoPatch => {
-                "`diff_missing`, `invalid_diff`, `partial`: no patch, one that cannot be used, or only a part of it"
-            }
+            Exit::DiffMissing => "`diff_missing`: there is no patch",
+            Exit::InvalidDiff => "`invalid_diff`: there is a patch that cannot be used",
+            Exit::Partial => "`partial`: a part of the patch is in, the rest was left out",
             Exit::ApplyFailed => "`apply_failed`: the patch does not apply, or the working tree is not clean",
             Exit::CommitFailed => "`commit_failed`: the commit failed, and the working tree is as it was before",
             Exit::GateFailed => "`gate_failed`: a gate said no",
@@ -108,7 +114,9 @@ impl From<Status> for Exit {
     fn from(status: Status) -> Self {
         match status {
             Status::Success => Exit::Success,
-            Status::DiffMissing | Status::InvalidDiff | Status::Partial => Exit::NoPatch,
+            Status::DiffMissing => Exit::DiffMissing,
+            Status::InvalidDiff => Exit::InvalidDiff,
+            Status::Partial => Exit::Partial,
             Status::ApplyFailed => Exit::ApplyFailed,
             Status::CommitFailed => Exit::CommitFailed,
             Status::GateFailed => Exit::GateFailed,
@@ -124,6 +132,8 @@ impl From<Kind> for Exit {
     fn from(kind: Kind) -> Self {
         match kind {
             Kind::Other => Exit::Other,
+            Kind::DiffMissing => Exit::DiffMissing,
+            Kind::InvalidDiff => Exit::InvalidDiff,
             Kind::GateFailed => Exit::GateFailed,
             Kind::ApprovalRequired => Exit::ApprovalRequired,
             Kind::Usage => Exit::Usage,

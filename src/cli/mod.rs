@@ -11,6 +11,7 @@ mod doctor;
 mod document;
 mod events;
 mod exit;
+mod extract;
 mod gate;
 mod generate;
 mod github;
@@ -88,6 +89,7 @@ enum Command {
     Hook(hook::HookArgs),
     Hooks(hooks::HooksArgs),
     Events(events::EventsArgs),
+    Extract(extract::ExtractArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
@@ -156,6 +158,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Hook(args) => hook::hook(&app, args),
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
+        Command::Extract(args) => extract::extract(&app, args),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     }
 }
@@ -182,7 +185,10 @@ impl Command {
             Command::Apply(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
             Command::Events(args) => args.wants_json(),
-            Command::Init(_) | Command::Demo(_) | Command::Hook(_) | Command::Generate(_) => false,
+            // It prints its own document, also when there is no patch.
+            Command::Init(_) | Command::Extract(_) | Command::Demo(_) | Command::Hook(_) | Command::Generate(_) => {
+                false
+            }
         }
     }
 }

@@ -8,6 +8,8 @@ use crate::contract::RegistryError;
 use crate::evidence::EvidenceError;
 use crate::gate::Report;
 use crate::git::GitError;
+use crate::patch::reply::Reason;
+use crate::patch::reply::Refusal;
 use crate::policy::ConfigError;
 use crate::system::FileError;
 
@@ -16,6 +18,10 @@ use crate::system::FileError;
 pub enum Kind {
     /// We could not find out.
     Other,
+    /// The reply has no patch.
+    DiffMissing,
+    /// The reply has a patch that cannot be used.
+    InvalidDiff,
     /// A gate said no.
     GateFailed,
     /// A person has to decide, and none was there.
@@ -75,6 +81,27 @@ fn chain(error: &dyn Error) -> String {
         cause = error.source();
     }
     text
+}
+
+impl From<&Refusal> for Failure {
+    fn from(refusal: &Refusal) -> Self {
+        let kind = if refusal.reason.is_missing() { Kind::DiffMissing } else { Kind::InvalidDiff };
+        let hint = match refusal.reason {
+            Reason::NoFencedBlocks | Reason::NoDiffBlock => {
+                "Ask for the change as one unified diff in a ```diff block."
+            }
+            Reason::Questions => "Answer the questions in the conversation, then ask for the patch.",
+            Reason::PartialFence => "The reply was cut off: ask for the rest, or for the whole patch again.",
+            Reason::SidebarBleed => "Copy the answer alone, with the page's own copy button.",
+            Reason::ConflictingBlocks => "Ask which of the patches is meant, or delete the others from the reply.",
+            Reason::NotPlaceable => {
+                "git oracle extract --json shows every hunk; ask for a patch of the files as they are now."
+            }
+            Reason::UnsafePath => "Nothing of such a reply is used. Read it before you ask again.",
+            Reason::Malformed => "Ask for the patch again, as `git diff` prints it.",
+        };
+        Failure::new(kind, format!("{} ({})", refusal.message, refusal.reason.as_str())).hinted(hint)
+    }
 }
 
 impl From<GitError> for Failure {

@@ -14,6 +14,7 @@ pub mod demo;
 pub mod doctor;
 pub mod events;
 pub mod explain;
+pub mod extract;
 mod failure;
 pub mod gate;
 pub mod hook;

@@ -14,6 +14,7 @@ mod collect;
 mod desk;
 mod disk;
 mod error;
+mod files;
 mod glance;
 mod history;
 mod hooks;
@@ -49,6 +50,8 @@ pub use desk::Binding;
 pub use desk::Desk;
 pub use desk::Pin;
 pub use error::GitError;
+pub use files::AtPath;
+pub use files::Snapshot;
 #[cfg(fuzzing)]
 pub use glance::Outline;
 pub use hooks::Done;

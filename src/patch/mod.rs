@@ -27,6 +27,8 @@ mod lines;
 mod mail;
 mod name;
 mod parse;
+pub mod place;
+pub mod reply;
 mod select;
 mod stamp;
 #[cfg(test)]

@@ -17,7 +17,7 @@ const ROOMS: [(&str, &[&str]); 12] = [
     ("git", &["base", "change", "system"]),
     ("evidence", &["base", "system"]),
     ("flows", &["base", "agent", "change", "contract", "policy", "patch", "gate", "system", "git", "evidence"]),
-    ("cli", &["base", "agent", "change", "contract", "gate", "system", "flows"]),
+    ("cli", &["base", "agent", "change", "contract", "patch", "gate", "system", "flows"]),
 ];
 
 fn source_files(directory: &Path) -> Vec<PathBuf> {

@@ -79,6 +79,8 @@ impl<E: Into<Failure>> From<E> for Trouble {
         let failure: Failure = error.into();
         let (status, kind) = match failure.kind {
             Kind::Other | Kind::Usage => (Status::Error, "unknown_failure"),
+            Kind::DiffMissing => (Status::DiffMissing, "ambiguous_goal"),
+            Kind::InvalidDiff => (Status::InvalidDiff, "ambiguous_goal"),
             Kind::GateFailed => (Status::GateFailed, "permission_denied"),
             Kind::ApprovalRequired => (Status::ApprovalRequired, "approval_required"),
         };

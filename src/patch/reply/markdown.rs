@@ -1,0 +1,336 @@
+//! The fenced blocks of a reply, found with a CommonMark parser.
+//!
+//! A reply may be long and hostile, and the tree of a parser is larger than its text. So the text is parsed window by
+//! window: every top-level block but the last of a window is complete, and the next window starts with that last one.
+
+use std::ops::Range;
+
+use memchr::memmem;
+use pulldown_cmark::CodeBlockKind;
+use pulldown_cmark::Event;
+use pulldown_cmark::Options;
+use pulldown_cmark::Parser;
+use pulldown_cmark::Tag;
+use pulldown_cmark::TagEnd;
+
+use super::rejoin::Rejoined;
+use super::rejoin::rejoin;
+
+const FIRST_WINDOW: usize = 64 << 10;
+
+/// A single block that needs a larger window is read by hand if it is a fence or a paragraph, and else not at all.
+const LAST_WINDOW: usize = 4 << 20;
+
+/// Past this a line is text, whatever is in it.
+const LONG_LINE: usize = 4 << 10;
+
+/// A fenced block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fence {
+    /// Where it stands in the reply, fence lines included.
+    pub range: Range<usize>,
+    /// What follows the opening fence.
+    pub info: Vec<u8>,
+    /// Where its lines are, without what a list or a quote puts before them; empty when it cannot hold a patch.
+    pub lines: Vec<Range<usize>>,
+    pub closed: bool,
+    /// A line inside ended the block too early, and what follows it could not be joined with certainty.
+    pub cut: bool,
+    /// A line inside ended the block too early, and the parts were joined.
+    pub joined: bool,
+}
+
+/// A list, a quote or an indented block is too long to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong {
+    pub offset: usize,
+}
+
+/// Finds the fenced blocks of a reply, in order.
+pub fn find_fences(reply: &[u8]) -> Result<Vec<Fence>, TooLong> {
+    let mut fences = Vec::new();
+    let mut start = 0;
+    let mut size = FIRST_WINDOW;
+    while start < reply.len() {
+        let end = line_end(reply, start.saturating_add(size).min(reply.len()));
+        let window = read_window(reply, start..end);
+        let last = end == reply.len();
+        if !last && window.tops.len() < 2 {
+            if size < LAST_WINDOW {
+                size *= 2;
+                continue;
+            }
+            start = match window.tops.first() {
+                Some(top) if top.kind == TopKind::Fence => {
+                    let fence = read_long_fence(reply, top.start);
+                    let end = fence.range.end;
+                    fences.push(fence);
+                    end
+                }
+                Some(top) if top.kind == TopKind::Paragraph => paragraph_cut(reply, start..end),
+                Some(top) => return Err(TooLong { offset: top.start }),
+                None => end,
+            };
+            continue;
+        }
+        // The last block of a window may go on after it.
+        let complete = match window.tops.last() {
+            Some(top) if !last => line_start(reply, top.start),
+            _ => end,
+        };
+        start = complete;
+        for (fence, root) in window.fences.into_iter().filter(|(fence, _)| fence.range.start < complete) {
+            if !root {
+                fences.push(fence);
+                continue;
+            }
+            match rejoin(reply, &fence) {
+                Rejoined::Whole => fences.push(fence),
+                Rejoined::Cut => fences.push(Fence { cut: true, ..fence }),
+                Rejoined::Joined(joined) => {
+                    start = joined.range.end;
+                    fences.push(joined);
+                    break;
+                }
+            }
+        }
+        size = FIRST_WINDOW;
+    }
+    Ok(fences)
+}
+
+struct Window {
+    tops: Vec<Top>,
+    /// With whether it is a top-level block
+    fences: Vec<(Fence, bool)>,
+}
+
+struct Top {
+    start: usize,
+    kind: TopKind,
+}
+
+#[derive(PartialEq, Eq)]
+enum TopKind {
+    Fence,
+    Paragraph,
+    Other,
+}
+
+fn read_window(reply: &[u8], window: Range<usize>) -> Window {
+    let text = skeleton(&reply[window.clone()]);
+    let mut found = Window { tops: Vec::new(), fences: Vec::new() };
+    let mut depth = 0_usize;
+    let mut open: Option<Fence> = None;
+    let mut ended = true;
+    for (event, range) in Parser::new_ext(&text, Options::empty()).into_offset_iter() {
+        let range = window.start + range.start..window.start + range.end;
+        match event {
+            Event::Start(tag) => {
+                if depth == 0 {
+                    let kind = match &tag {
+                        Tag::CodeBlock(CodeBlockKind::Fenced(_)) => TopKind::Fence,
+                        Tag::Paragraph => TopKind::Paragraph,
+                        _ => TopKind::Other,
+                    };
+                    found.tops.push(Top { start: range.start, kind });
+                }
+                depth += 1;
+                if let Tag::CodeBlock(CodeBlockKind::Fenced(_)) = &tag {
+                    let info = info_of(&reply[range.clone()]);
+                    let closed = is_closed(&reply[range.clone()]);
+                    ended = true;
+                    open = Some(Fence { range, info, lines: Vec::new(), closed, cut: false, joined: false });
+                }
+            }
+            Event::End(tag) => {
+                depth = depth.saturating_sub(1);
+                if let (TagEnd::CodeBlock, Some(mut fence)) = (tag, open.take()) {
+                    if !may_hold_patch(&fence.info, &reply[fence.range.clone()]) {
+                        fence.lines = Vec::new();
+                    }
+                    found.fences.push((fence, depth == 0));
+                }
+            }
+            Event::Text(_) => {
+                if let Some(fence) = &mut open {
+                    add_text(reply, &mut fence.lines, &mut ended, range);
+                }
+            }
+            _ if depth == 0 => found.tops.push(Top { start: range.start, kind: TopKind::Other }),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Takes in a piece of a code block: a line, or a part of one. A carriage return is a part of the line for us.
+fn add_text(reply: &[u8], lines: &mut Vec<Range<usize>>, ended: &mut bool, mut range: Range<usize>) {
+    while !range.is_empty() {
+        let newline = memchr::memchr(b'\n', &reply[range.clone()]).map(|at| range.start + at);
+        let end = newline.unwrap_or(range.end);
+        match lines.last_mut() {
+            Some(line) if !*ended => line.end = end,
+            _ => {
+                let returned = range.start == end && end > 0 && reply[end - 1] == b'\r';
+                lines.push(range.start - usize::from(returned)..end);
+            }
+        }
+        *ended = newline.is_some();
+        range.start = newline.map_or(range.end, |at| at + 1);
+    }
+}
+
+/// Returns a text of the same length that has the same blocks: UTF-8, without what only inline parsing looks at.
+fn skeleton(bytes: &[u8]) -> String {
+    let mut text = Vec::with_capacity(bytes.len());
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let head = line.len().min(LONG_LINE);
+        for chunk in line[..head].utf8_chunks() {
+            text.extend_from_slice(chunk.valid().as_bytes());
+            text.extend(chunk.invalid().iter().map(|_| b'?'));
+        }
+        text.extend(line[head..].iter().map(|byte| if matches!(byte, b'\n' | b'\r') { *byte } else { b'x' }));
+    }
+    for at in 0..text.len() {
+        // To CommonMark a lone carriage return ends a line; to a patch it does not.
+        if text[at] == b'\r' && text.get(at + 1) != Some(&b'\n') {
+            text[at] = b' ';
+        }
+    }
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Returns what follows the opening fence.
+fn info_of(block: &[u8]) -> Vec<u8> {
+    let line = block.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let mark = line.iter().find(|byte| matches!(byte, b'`' | b'~')).copied().unwrap_or(b'`');
+    let from = line.iter().position(|byte| *byte == mark).unwrap_or(0);
+    let info = line[from..].iter().position(|byte| *byte != mark).map_or(&b""[..], |at| &line[from + at..]);
+    info.trim_ascii().to_vec()
+}
+
+/// The mark and the length of the fence that a line opens.
+pub(super) fn opening(line: &[u8]) -> Option<(u8, usize)> {
+    let from = line.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'>'))?;
+    let mark = line[from];
+    let length = line[from..].iter().take_while(|byte| **byte == mark).count();
+    (matches!(mark, b'`' | b'~') && length >= 3).then_some((mark, length))
+}
+
+/// Tells whether a line closes a fence; what a quote puts before it is looked over.
+pub(super) fn closes(line: &[u8], (mark, length): (u8, usize)) -> bool {
+    let start = line.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'>')).unwrap_or(line.len());
+    let run = line[start..].iter().take_while(|byte| **byte == mark).count();
+    run >= length && line[start + run..].iter().all(u8::is_ascii_whitespace)
+}
+
+fn is_closed(block: &[u8]) -> bool {
+    let mut lines = block.trim_ascii_end().split(|byte| *byte == b'\n');
+    let Some(fence) = lines.next().and_then(opening) else { return false };
+    lines.next_back().is_some_and(|line| closes(line, fence))
+}
+
+/// Tells whether it is worth looking into a block.
+fn may_hold_patch(info: &[u8], block: &[u8]) -> bool {
+    let has = |needle: &str| memmem::find(block, needle.as_bytes()).is_some();
+    is_patch_label(info) || has("*** Begin Patch") || has("--- ") && has("+++ ") || has("diff --git ")
+}
+
+/// Tells whether the words after a fence announce a patch.
+pub fn is_patch_label(info: &[u8]) -> bool {
+    let info = info.to_ascii_lowercase();
+    let mut words = info.split(|byte| !byte.is_ascii_alphanumeric());
+    words.any(|word| matches!(word, b"diff" | b"patch" | b"udiff" | b"gitdiff"))
+}
+
+/// Reads a top-level fence that is longer than a window.
+fn read_long_fence(reply: &[u8], start: usize) -> Fence {
+    let first_end = line_end(reply, start);
+    let fence = opening(&reply[start..first_end]).unwrap_or((b'`', 3));
+    let info = info_of(&reply[start..first_end]);
+    let mut at = first_end;
+    let mut closed = false;
+    let mut lines = Vec::new();
+    let wanted = is_patch_label(&info);
+    while at < reply.len() && !closed {
+        let end = line_end(reply, at);
+        let line = &reply[at..end];
+        let indent = line.iter().take_while(|byte| **byte == b' ').count();
+        closed = indent < 4 && closes(line, fence) && !line.starts_with(b">");
+        if !closed && wanted {
+            lines.push(at..end - usize::from(line.ends_with(b"\n")));
+        }
+        at = end;
+    }
+    Fence { range: start..at, info, lines, closed, cut: false, joined: false }
+}
+
+/// Returns where a long paragraph can be cut: before a line that begins with a letter and so goes on with the paragraph.
+fn paragraph_cut(reply: &[u8], window: Range<usize>) -> usize {
+    let text = &reply[window.clone()];
+    let cut = memchr::memrchr_iter(b'\n', text)
+        .map(|at| window.start + at + 1)
+        .find(|at| reply.get(*at).is_some_and(u8::is_ascii_alphabetic));
+    cut.filter(|at| *at > window.start).unwrap_or(window.end)
+}
+
+pub(super) fn line_start(reply: &[u8], at: usize) -> usize {
+    memchr::memrchr(b'\n', &reply[..at]).map_or(0, |newline| newline + 1)
+}
+
+/// Returns where the line that holds a byte ends, its newline included.
+pub(super) fn line_end(reply: &[u8], at: usize) -> usize {
+    if at > 0 && at <= reply.len() && reply[at - 1] == b'\n' && at == reply.len() {
+        return at;
+    }
+    memchr::memchr(b'\n', &reply[at..]).map_or(reply.len(), |newline| at + newline + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(reply: &str) -> Vec<(String, String, bool)> {
+        let text =
+            |ranges: &[Range<usize>]| ranges.iter().map(|range| &reply[range.clone()]).collect::<Vec<_>>().join("|");
+        let fences = find_fences(reply.as_bytes()).unwrap();
+        fences.iter().map(|f| (String::from_utf8_lossy(&f.info).into_owned(), text(&f.lines), f.closed)).collect()
+    }
+
+    fn one(info: &str, lines: &str, closed: bool) -> Vec<(String, String, bool)> {
+        vec![(info.into(), lines.into(), closed)]
+    }
+
+    #[test]
+    fn fences_of_every_kind_are_found() {
+        assert_eq!(found("a\n\n```diff\n x\n\n+y\n```\nb\n"), one("diff", " x||+y", true));
+        assert_eq!(found("~~~~ diff\n x\n~~~\n~~~~\n"), one("diff", " x|~~~", true));
+        assert_eq!(
+            found("1. a\n\n   ```diff title=\"a\"\n    x\n\n   +y\n   ```\n"),
+            one("diff title=\"a\"", " x||+y", true)
+        );
+        assert_eq!(found("> > ```patch\n> >  x\n> >\n> > +y\n> > ```\n"), one("patch", " x||+y", true));
+        assert_eq!(found("```diff\r\n x\r\n\r\n+y\r\n```\r\n"), one("diff", " x\r|\r|+y\r", true));
+        assert_eq!(found("```diff\n x"), one("diff", " x", false));
+        assert_eq!(found("- a\n  ```diff\n   x\nout\n"), one("diff", " x", false));
+        assert_eq!(found("```diff\n x\u{e9}\n```\n"), one("diff", " x\u{e9}", true));
+    }
+
+    #[test]
+    fn windows_do_not_change_what_is_found() {
+        let part = "prose\n\n- item\n  ```diff\n  -a\n  ```\n\n```diff\n+b\n```\n\n";
+        let many = part.repeat(8000);
+        let fences = found(&many);
+        assert_eq!(fences.len(), 16_000);
+        assert!(fences.iter().all(|(_, text, closed)| *closed && (text == "-a" || text == "+b")));
+    }
+
+    #[test]
+    fn long_blocks_are_read_or_refused() {
+        let long = "x\n".repeat(3 << 20);
+        assert_eq!(found(&format!("{long}\n```diff\n+b\n```\n")), one("diff", "+b", true));
+        assert_eq!(found(&format!("```text\n{long}```\n```diff\n+b\n```\n")).len(), 2);
+        assert!(find_fences("- x\n".repeat(3 << 20).as_bytes()).is_err());
+    }
+}
