@@ -251,8 +251,10 @@ fn drop_superseded(
     for later in 0..placed.len() {
         let block = &extraction.blocks[placed[later].0];
         let paths = paths_of(&placed[later].1);
-        let rivals: BTreeSet<usize> = paths.iter().filter_map(|path| by_path.get(path)).flatten().copied().collect();
         if block.supersedes {
+            // What is replaced is near.
+            let near = |list: &Vec<usize>| list[list.len().saturating_sub(16)..].to_vec();
+            let rivals: BTreeSet<usize> = paths.iter().filter_map(|path| by_path.get(path)).flat_map(near).collect();
             for earlier in rivals.into_iter().filter(|earlier| !gone.contains(earlier)).collect::<Vec<_>>() {
                 let covered = paths_of(&placed[earlier].1).is_subset(&paths);
                 if covered && is_rival(&placed[earlier].1, &placed[later].1) {

@@ -11,7 +11,7 @@ use crate::patch::place::Mend;
 
 /// More is not a patch that somebody reads.
 pub const MAX_BYTES: usize = 16 << 20;
-pub const MAX_LINES: usize = 400_000;
+pub const MAX_LINES: usize = 200_000;
 
 /// What a block turned out to be.
 pub enum Content {

@@ -19,7 +19,7 @@ use super::rejoin::rejoin;
 const FIRST_WINDOW: usize = 64 << 10;
 
 /// A single block that needs a larger window is read by hand if it is a fence or a paragraph, and else not at all.
-const LAST_WINDOW: usize = 4 << 20;
+const LAST_WINDOW: usize = 512 << 10;
 
 /// Past this a line is text, whatever is in it.
 const LONG_LINE: usize = 4 << 10;
@@ -46,9 +46,47 @@ pub struct TooLong {
     pub offset: usize,
 }
 
+/// The fenced blocks of a reply.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    /// Those that may hold a patch, in order
+    pub fences: Vec<Fence>,
+    /// Where all of them are, in order; neighbours are one. A reply can be nothing but fences, so this is kept small.
+    code: Vec<(u32, u32)>,
+}
+
+impl Blocks {
+    fn push(&mut self, reply: &[u8], fence: Fence) {
+        let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let range = (narrow(fence.range.start), narrow(fence.range.end));
+        match self.code.last_mut() {
+            Some((_, end))
+                if reply[*end as usize..fence.range.start].trim_ascii().is_empty() && fence.lines.is_empty() =>
+            {
+                *end = range.1;
+            }
+            _ => self.code.push(range),
+        }
+        if !fence.lines.is_empty() {
+            self.fences.push(fence);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.code.is_empty()
+    }
+
+    /// Returns what stands before, between and behind the fenced blocks of a reply of this length.
+    pub fn prose(&self, len: usize) -> impl Iterator<Item = Range<usize>> {
+        let starts = std::iter::once(0).chain(self.code.iter().map(|(_, end)| *end as usize));
+        let ends = self.code.iter().map(|(start, _)| *start as usize).chain(std::iter::once(len));
+        starts.zip(ends).map(|(start, end)| start..end.max(start))
+    }
+}
+
 /// Finds the fenced blocks of a reply, in order.
-pub fn find_fences(reply: &[u8]) -> Result<Vec<Fence>, TooLong> {
-    let mut fences = Vec::new();
+pub fn find_fences(reply: &[u8]) -> Result<Blocks, TooLong> {
+    let mut fences = Blocks::default();
     let mut start = 0;
     let mut size = FIRST_WINDOW;
     while start < reply.len() {
@@ -56,7 +94,7 @@ pub fn find_fences(reply: &[u8]) -> Result<Vec<Fence>, TooLong> {
         let window = read_window(reply, start..end);
         let last = end == reply.len();
         if !last && window.tops.len() < 2 {
-            if size < LAST_WINDOW {
+            if end - start < LAST_WINDOW {
                 size *= 2;
                 continue;
             }
@@ -64,7 +102,7 @@ pub fn find_fences(reply: &[u8]) -> Result<Vec<Fence>, TooLong> {
                 Some(top) if top.kind == TopKind::Fence => {
                     let fence = read_long_fence(reply, top.start);
                     let end = fence.range.end;
-                    fences.push(fence);
+                    fences.push(reply, fence);
                     end
                 }
                 Some(top) if top.kind == TopKind::Paragraph => paragraph_cut(reply, start..end),
@@ -81,15 +119,15 @@ pub fn find_fences(reply: &[u8]) -> Result<Vec<Fence>, TooLong> {
         start = complete;
         for (fence, root) in window.fences.into_iter().filter(|(fence, _)| fence.range.start < complete) {
             if !root {
-                fences.push(fence);
+                fences.push(reply, fence);
                 continue;
             }
             match rejoin(reply, &fence) {
-                Rejoined::Whole => fences.push(fence),
-                Rejoined::Cut => fences.push(Fence { cut: true, ..fence }),
+                Rejoined::Whole => fences.push(reply, fence),
+                Rejoined::Cut => fences.push(reply, Fence { cut: true, ..fence }),
                 Rejoined::Joined(joined) => {
                     start = joined.range.end;
-                    fences.push(joined);
+                    fences.push(reply, joined);
                     break;
                 }
             }
@@ -190,13 +228,15 @@ fn skeleton(bytes: &[u8]) -> String {
             text.extend_from_slice(chunk.valid().as_bytes());
             text.extend(chunk.invalid().iter().map(|_| b'?'));
         }
-        text.extend(line[head..].iter().map(|byte| if matches!(byte, b'\n' | b'\r') { *byte } else { b'x' }));
+        text.resize(text.len() + line.len() - head, b'x');
+        let ending = if line[head..].ends_with(b"\r\n") { 2 } else { usize::from(line[head..].ends_with(b"\n")) };
+        let end = text.len() - ending;
+        text[end..].copy_from_slice(&line[line.len() - ending..]);
     }
-    for at in 0..text.len() {
-        // To CommonMark a lone carriage return ends a line; to a patch it does not.
-        if text[at] == b'\r' && text.get(at + 1) != Some(&b'\n') {
-            text[at] = b' ';
-        }
+    // To CommonMark a lone carriage return ends a line; to a patch it does not.
+    let lone = |at: &usize| text.get(at + 1) != Some(&b'\n');
+    for at in memchr::memchr_iter(b'\r', &text).filter(lone).collect::<Vec<_>>() {
+        text[at] = b' ';
     }
     String::from_utf8(text).unwrap_or_default()
 }
@@ -294,7 +334,7 @@ mod tests {
     fn found(reply: &str) -> Vec<(String, String, bool)> {
         let text =
             |ranges: &[Range<usize>]| ranges.iter().map(|range| &reply[range.clone()]).collect::<Vec<_>>().join("|");
-        let fences = find_fences(reply.as_bytes()).unwrap();
+        let fences = find_fences(reply.as_bytes()).unwrap().fences;
         fences.iter().map(|f| (String::from_utf8_lossy(&f.info).into_owned(), text(&f.lines), f.closed)).collect()
     }
 
@@ -330,7 +370,7 @@ mod tests {
     fn long_blocks_are_read_or_refused() {
         let long = "x\n".repeat(3 << 20);
         assert_eq!(found(&format!("{long}\n```diff\n+b\n```\n")), one("diff", "+b", true));
-        assert_eq!(found(&format!("```text\n{long}```\n```diff\n+b\n```\n")).len(), 2);
+        assert_eq!(found(&format!("```text\n{long}```\n```diff\n+b\n```\n")), one("diff", "+b", true));
         assert!(find_fences("- x\n".repeat(3 << 20).as_bytes()).is_err());
     }
 }

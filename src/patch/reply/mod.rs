@@ -17,6 +17,7 @@ pub use begin::read_begin_patch;
 use block::Content;
 use block::Parsed;
 use block::read_block;
+pub use markdown::Blocks;
 pub use markdown::Fence;
 pub use markdown::find_fences;
 pub use section::LooseHunk;
@@ -186,35 +187,27 @@ impl Finder<'_> {
         line
     }
 
-    fn read(&mut self, fences: &[Fence]) {
-        let mut prose = Vec::new();
-        let mut at = 0;
-        for fence in fences {
-            prose.push(at..fence.range.start);
-            at = fence.range.end;
-        }
-        prose.push(at..self.reply.len());
-        let spoken = self.last_answer(&prose);
-        if self.has_frame(&prose) {
+    fn read(&mut self, blocks: &Blocks) {
+        let prose = || blocks.prose(self.reply.len());
+        let spoken = self.last_answer(prose());
+        if self.has_frame(prose()) {
             let message = "the reply holds the navigation of the page, so it is not the answer alone";
             self.refuse(Reason::SidebarBleed, message.into());
         }
-        for (position, range) in prose.iter().enumerate() {
+        let mut fences = blocks.fences.iter().peekable();
+        for range in blocks.prose(self.reply.len()) {
             let end = self.read_prose(range.clone(), &spoken);
-            if let Some(fence) = fences.get(position) {
-                let around = Around { start: fence.range.start, prose: end..fence.range.start };
+            while let Some(fence) = fences.next_if(|fence| fence.range.start <= range.end) {
+                let around = Around { start: fence.range.start, prose: end.min(fence.range.start)..fence.range.start };
                 self.read_fence(fence, &around, &spoken);
             }
         }
         if self.refusal.is_none() && self.blocks.is_empty() {
             let (reason, message) = match () {
-                () if words::asks(self.reply)
-                    && self.candidates.is_empty()
-                    && fences.iter().all(|f| f.lines.is_empty()) =>
-                {
+                () if words::asks(self.reply) && self.candidates.is_empty() && blocks.is_empty() => {
                     (Reason::Questions, "the reply asks questions and has no patch")
                 }
-                () if fences.is_empty() && self.candidates.is_empty() => {
+                () if blocks.is_empty() && self.candidates.is_empty() => {
                     (Reason::NoFencedBlocks, "the reply has no code block and no patch")
                 }
                 () => (Reason::NoDiffBlock, "no block of the reply is a patch to apply"),
@@ -224,7 +217,7 @@ impl Finder<'_> {
     }
 
     /// Returns the part of the reply that is the last answer, if the reply is a copy of a conversation.
-    fn last_answer(&self, prose: &[Range<usize>]) -> Range<usize> {
+    fn last_answer(&self, prose: impl Iterator<Item = Range<usize>>) -> Range<usize> {
         let mut answer = 0..self.reply.len();
         let mut asked = false;
         for range in prose {
@@ -244,12 +237,11 @@ impl Finder<'_> {
         answer
     }
 
-    fn has_frame(&self, prose: &[Range<usize>]) -> bool {
+    fn has_frame(&self, prose: impl Iterator<Item = Range<usize>>) -> bool {
         // The frame comes before or after the answer.
         let edge = 16 << 10;
-        let near = |range: &&Range<usize>| range.start < edge || range.end + edge > self.reply.len();
+        let near = |range: &Range<usize>| range.start < edge || range.end + edge > self.reply.len();
         let text: Vec<String> = prose
-            .iter()
             .filter(near)
             .map(|range| {
                 let text = &self.reply[range.clone()];

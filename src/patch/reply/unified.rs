@@ -215,6 +215,10 @@ pub(super) fn read_hunk(lines: &[&[u8]], at: usize, place: Place) -> (LooseHunk,
 fn counted_end(lines: &[&[u8]], start: usize, (mut old, mut new): (u64, u64)) -> Option<usize> {
     let mut at = start;
     while old > 0 || new > 0 {
+        // The header of the next file, whatever is missing: a line of a hunk never starts with `@@`.
+        if starts_pair(lines, at) && lines.get(at + 2).is_some_and(|line| line.starts_with(b"@@")) {
+            return None;
+        }
         let (of_old, of_new) = match trimmed(lines.get(at)?).first() {
             None | Some(b' ') => (1, 1),
             Some(b'+') => (0, 1),
