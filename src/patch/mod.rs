@@ -5,7 +5,10 @@
 //! lets a later line win: a patch that two readers could understand differently is a [`PatchError`]. The promise to the
 //! gate is that `git apply -p1`, run at the top of the repository on the same bytes, touches no path that is missing here.
 //!
-//! The room never looks at a repository, never mends a patch and never judges or normalises a path: `..`, `.git`, `//`
+//! A reply of an assistant takes another way: [`reply`] finds what is meant to be a patch in it, [`place`] places that in
+//! the files it is given and writes it as git would.
+//!
+//! The strict reader never looks at a repository, never mends a patch and never judges or normalises a path: `..`, `.git`, `//`
 //! (which git takes for `/`) and a leading `/` reach the caller as they are. Two file patches may name the same path.
 //!
 //! - `file`, `hunk`: the data, and how a hunk is read

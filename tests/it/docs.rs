@@ -93,6 +93,7 @@ fn every_rule_and_every_command_is_documented() {
         "docs/hooks.md",
         "docs/ci.md",
         "docs/configuration.md",
+        "docs/patches.md",
     ]
     .map(crate::support::project_file)
     .concat();

@@ -26,6 +26,7 @@ mod install;
 mod kills;
 mod policies;
 mod random_operations;
+mod replies;
 mod repositories;
 mod runners;
 mod scenarios;

@@ -60,21 +60,25 @@ pub struct Hints {
     pub cursor: usize,
     /// Added lines of all hunks for this file show that tabs were kept
     pub tabs_are_kept: bool,
+    /// Something was undone in the spaces at the start of lines, so these must now agree
+    pub spaces_count: bool,
 }
 
 /// Finds a hunk.
 pub fn locate(text: &FileText, hunk: &LooseHunk, hints: Hints) -> Result<Placed, Lost> {
-    if !hunk.lines.iter().any(|line| line.op != Op::Added && !line.soft)
-        && !(hunk.lines.iter().any(|line| line.op == Op::Removed))
-    {
-        let only_soft = hunk.lines.iter().any(|line| line.op == Op::Context);
-        if !only_soft || hunk.old_start.is_none() {
-            return Err(Lost::NoContext);
-        }
+    if !hunk.has_changes() {
+        return Err(Lost::Uncertain("it changes nothing"));
+    }
+    let is_known = |line: &LooseLine| line.op != Op::Added && !line.soft;
+    if !hunk.lines.iter().any(is_known) {
+        return Err(Lost::NoContext);
     }
     for shape in [Shape::Whole, Shape::Trimmed, Shape::Elided, Shape::Blanks] {
         let Some(segments) = segments(hunk, shape) else { continue };
-        for level in LEVELS {
+        if shape == Shape::Elided && !may_be_elided(text, hunk, &segments) {
+            continue;
+        }
+        for level in LEVELS.into_iter().filter(|level| !hints.spaces_count || !level.folds_tabs()) {
             let found = match shape {
                 Shape::Blanks => find_with_blanks(text, hunk, &segments[0], level, hints),
                 _ => find(text, hunk, &segments, level, hints, shape),
@@ -112,6 +116,23 @@ fn segments(hunk: &LooseHunk, shape: Shape) -> Option<Vec<Vec<usize>>> {
     let is_old = |at: &usize| hunk.lines[*at].op != Op::Added;
     let complete = runs.iter().all(|run| run.iter().any(is_old));
     (complete && !runs.is_empty()).then_some(runs)
+}
+
+/// Tells whether what looks like gaps can be some: no line of the file reads like that, and the lines around each gap say
+/// enough to find them by.
+fn may_be_elided(text: &FileText, hunk: &LooseHunk, runs: &[Vec<usize>]) -> bool {
+    let index = text.index(Level::Trailing);
+    let known = |line: &LooseLine| {
+        let spaced = [&b" "[..], &line.text].concat();
+        [line.text.as_slice(), line.text.trim_ascii_start(), &spaced]
+            .iter()
+            .any(|text_of| index.places.contains_key(&text.hash(Level::Trailing, text_of)))
+    };
+    let says_enough = |run: &Vec<usize>| {
+        let lines = || run.iter().map(|at| &hunk.lines[*at]).filter(|line| !line.text.trim_ascii().is_empty());
+        lines().filter(|line| line.op != Op::Added).count() > 1 || lines().any(|line| line.op == Op::Removed)
+    };
+    !hunk.lines.iter().filter(|line| is_elision(line)).any(known) && runs.iter().all(says_enough)
 }
 
 /// Tells whether a context line stands for lines that were left out.
@@ -405,7 +426,19 @@ fn settle(
 ) -> Result<Placed, Lost> {
     check_whitespace(text, hunk, map, level, hints)?;
     let ending = line_ending(text, map, level)?;
+    let ends_in_change = hunk.lines.iter().rfind(|line| !line.soft).is_some_and(|line| line.op != Op::Context);
+    if hunk.short && ends_in_change && map.last().is_some_and(|(_, at)| at + 1 < text.lines.len()) {
+        return Err(Lost::Uncertain("it ends inside of a change before its counts are met"));
+    }
     let (Some((_, start)), Some((_, last))) = (map.first(), map.last()) else { return Err(Lost::NoContext) };
+    let is_blank =
+        |at: Option<usize>| at.and_then(|at| text.lines.get(at)).is_some_and(|line| line.trim_ascii().is_empty());
+    let adds = |line: Option<&LooseLine>| line.is_some_and(|line| line.op == Op::Added);
+    let first_adds = adds(hunk.lines.first()) && is_blank(start.checked_sub(1));
+    let last_adds = adds(hunk.lines.iter().rfind(|line| !line.soft)) && is_blank(Some(last + 1));
+    if hunk.short && (first_adds || last_adds) {
+        return Err(Lost::Uncertain("lines are missing where it adds some, next to an empty line"));
+    }
     let mut edits: Vec<Edit> = Vec::new();
     let mut pending: Vec<Vec<u8>> = Vec::new();
     let mut position: Option<usize> = None;
@@ -510,6 +543,9 @@ fn check_whitespace(text: &FileText, hunk: &LooseHunk, map: &Map, level: Level, 
     if matches!(level, Level::Exact | Level::Ending) {
         return Ok(());
     }
+    if map.iter().all(|(line, _)| hunk.lines[*line].text.trim_ascii().is_empty()) {
+        return Err(Lost::Uncertain("it has only empty lines of the file in it, and not as the file has them"));
+    }
     let added = || hunk.lines.iter().filter(|line| line.op == Op::Added);
     let keys: std::collections::HashSet<Vec<u8>> = added().map(|line| level.key(&line.text).into_owned()).collect();
     for (line, at) in map {
@@ -520,6 +556,14 @@ fn check_whitespace(text: &FileText, hunk: &LooseHunk, map: &Map, level: Level, 
                 "the hunk changes only spaces, and the spaces of its lines are not those of the file",
             ));
         }
+    }
+    // Where a tab is left, tabs were not turned into spaces.
+    let kept = |(line, at): &(usize, usize)| {
+        let own = &hunk.lines[*line].text;
+        own.contains(&b'\t') && Level::Trailing.key(own) != Level::Trailing.key(text.lines[*at])
+    };
+    if level.folds_tabs() && map.iter().any(kept) {
+        return Err(Lost::Uncertain("the tabs of its lines are not those of the file"));
     }
     if level.folds_tabs() && !hints.tabs_are_kept {
         return Err(Lost::Uncertain("tabs of the file became spaces, and the added lines may have lost theirs too"));

@@ -14,6 +14,8 @@ mod merge;
 mod names;
 mod plan;
 mod section;
+#[cfg(test)]
+mod tests;
 mod undo;
 
 pub use edit::Edit;

@@ -194,7 +194,7 @@ fn place_block(
             let Some(sections) = undo.sections(&block.sections) else { continue };
             let mut planned = Vec::with_capacity(sections.len());
             for section in &sections {
-                planned.push(place_section(section, files, name.as_ref())?);
+                planned.push(place_section(section, files, name.as_ref(), undo)?);
             }
             for hunk in planned.iter_mut().flat_map(|file: &mut PlannedFile| &mut file.hunks) {
                 hunk.mends.extend(block.mends.iter().copied().chain(undo.mend()));

@@ -20,6 +20,7 @@ use super::plan::Near;
 use super::plan::PlannedFile;
 use super::plan::PlannedHunk;
 use super::plan::Special;
+use super::undo::Undo;
 use super::undo::looks_escaped;
 use crate::base::RepoPath;
 use crate::base::visible;
@@ -32,7 +33,12 @@ use crate::patch::reply::Refusal;
 use crate::patch::reply::Section;
 
 /// Places a section; `named` is the file that the words before it name.
-pub fn place_section(section: &Section, files: &dyn Files, named: Option<&RepoPath>) -> Result<PlannedFile, Refusal> {
+pub fn place_section(
+    section: &Section,
+    files: &dyn Files,
+    named: Option<&RepoPath>,
+    undo: Undo,
+) -> Result<PlannedFile, Refusal> {
     let target = resolve(section, files, named)?;
     let mut special = Vec::new();
     for path in target.old_path.iter().chain(&target.new_path) {
@@ -68,7 +74,7 @@ pub fn place_section(section: &Section, files: &dyn Files, named: Option<&RepoPa
             FileKind::Add => add(section, &target)?,
             FileKind::Delete => delete(section, old_bytes.as_deref().map_or(&[], Vec::as_slice)),
             FileKind::Modify | FileKind::Rename | FileKind::Copy => {
-                modify(section, &target, files, old_bytes.as_deref().map_or(&[], Vec::as_slice))
+                modify(section, &target, files, old_bytes.as_deref().map_or(&[], Vec::as_slice), undo)
             }
         },
     };
@@ -184,27 +190,28 @@ fn delete(section: &Section, old: &[u8]) -> Vec<PlannedHunk> {
     }
 }
 
-fn modify(section: &Section, target: &Target, files: &dyn Files, old: &[u8]) -> Vec<PlannedHunk> {
-    if looks_escaped(&section.hunks, old) {
-        return unplaced_all(section, "its added lines look escaped, and no other line shows whether they are".into());
-    }
+fn modify(section: &Section, target: &Target, files: &dyn Files, old: &[u8], undo: Undo) -> Vec<PlannedHunk> {
     let text = FileText::new(old);
-    let placed = locate_all(section, &text);
+    let placed = locate_all(section, &text, undo);
     if placed.iter().any(|hunk| matches!(hunk, Err(Lost::NotFound)))
-        && let Some(merged) = three_way(section, target, files, old)
+        && let Some(merged) = three_way(section, target, files, old, undo)
     {
         return merged;
+    }
+    if placed.iter().all(Result::is_ok) && looks_escaped(&section.hunks, old) {
+        return unplaced_all(section, "its added lines look escaped, and no other line shows whether they are".into());
     }
     section.hunks.iter().zip(placed).map(|(hunk, placed)| planned(hunk, placed, &text)).collect()
 }
 
-fn locate_all(section: &Section, text: &FileText) -> Vec<Result<Placed, Lost>> {
+fn locate_all(section: &Section, text: &FileText, undo: Undo) -> Vec<Result<Placed, Lost>> {
     let added = || section.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.op == Op::Added);
     let tabs_are_kept =
         added().any(|line| line.text.contains(&b'\t')) || !added().any(|line| line.text.starts_with(b"  "));
+    let spaces_count = matches!(undo, Undo::Indent(_));
     let mut cursor = 0;
     let place = |hunk: &LooseHunk| {
-        let placed = locate(text, hunk, Hints { style: section.style, cursor, tabs_are_kept });
+        let placed = locate(text, hunk, Hints { style: section.style, cursor, tabs_are_kept, spaces_count });
         if let Ok(placed) = &placed {
             cursor = placed.end;
         }
@@ -213,12 +220,18 @@ fn locate_all(section: &Section, text: &FileText) -> Vec<Result<Placed, Lost>> {
     section.hunks.iter().map(place).collect()
 }
 
-fn three_way(section: &Section, target: &Target, files: &dyn Files, old: &[u8]) -> Option<Vec<PlannedHunk>> {
+fn three_way(
+    section: &Section,
+    target: &Target,
+    files: &dyn Files,
+    old: &[u8],
+    undo: Undo,
+) -> Option<Vec<PlannedHunk>> {
     let by_id =
         section.old_id.as_ref().filter(|id| id.bytes().any(|byte| byte != b'0')).and_then(|id| files.old_content(id));
     let base = by_id.or_else(|| files.base(target.old_path.as_ref()?)).filter(|base| base != old)?;
     let text = FileText::new(&base);
-    let placed: Vec<Placed> = locate_all(section, &text).into_iter().collect::<Result<_, _>>().ok()?;
+    let placed: Vec<Placed> = locate_all(section, &text, undo).into_iter().collect::<Result<_, _>>().ok()?;
     let mut hunks = Vec::new();
     for (hunk, placed) in section.hunks.iter().zip(placed) {
         let edits = carry_over(&base, old, &placed.edits)?;

@@ -63,10 +63,12 @@ impl Undo {
                 Undo::Entities => LooseLine { text: unescape(&line.text).into_owned(), ..line.clone() },
                 Undo::Numbers if line.text.trim_ascii().is_empty() => line.clone(),
                 Undo::Numbers => unnumber(line)?,
-                Undo::Indent(_) if line.text.trim_ascii().is_empty() => line.clone(),
                 Undo::Indent(width) => {
-                    let spaces = line.text.get(..width).is_some_and(|start| start.iter().all(|byte| *byte == b' '));
-                    LooseLine { text: spaces.then(|| line.text[width..].to_vec())?, ..line.clone() }
+                    let spaces = line.text.iter().take(width).take_while(|byte| **byte == b' ').count();
+                    if spaces < width && !line.text.trim_ascii().is_empty() {
+                        return None;
+                    }
+                    LooseLine { text: line.text[spaces..].to_vec(), ..line.clone() }
                 }
             };
             *proof |= undone.op != Op::Added && undone.text != line.text;
@@ -114,14 +116,14 @@ pub fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
 pub fn looks_escaped(hunks: &[LooseHunk], file: &[u8]) -> bool {
     let has_entity = |text: &[u8]| ENTITIES.iter().any(|(entity, _)| memchr::memmem::find(text, entity).is_some());
     let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
-    let added = lines().any(|line| line.op == Op::Added && has_entity(&line.text));
-    let plain = || {
-        lines().any(|line| {
-            unescape(&line.text).iter().zip(line.text.iter()).all(|(a, b)| a == b)
-                && line.text.iter().any(|byte| b"<>&".contains(byte))
-        })
+    // What is left of these when the entities are taken out was never escaped.
+    let is_plain = |text: &[u8]| {
+        let entities =
+            ENTITIES.iter().map(|(entity, _)| memchr::memmem::find_iter(text, entity).count()).sum::<usize>();
+        text.iter().any(|byte| b"<>".contains(byte)) || memchr::memchr_iter(b'&', text).count() > entities
     };
-    added && !plain() && !has_entity(file)
+    let added = lines().any(|line| line.op == Op::Added && has_entity(&line.text));
+    added && !lines().any(|line| is_plain(&line.text)) && !has_entity(file)
 }
 
 /// Takes a number and a bar off a line, before or behind its marker.

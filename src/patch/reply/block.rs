@@ -63,11 +63,14 @@ pub fn read_block(lines: &[&[u8]], place: Place, labelled: bool) -> Content {
     match read {
         Ok(read) => {
             let mut sections = read.sections;
-            // A header that nothing follows is a mention.
+            let count = sections.len();
             sections.retain(says_something);
             let taken = start + read.taken;
             if sections.is_empty() {
+                // A header that nothing follows is a mention.
                 Content::Nothing(taken)
+            } else if sections.len() < count {
+                Content::Malformed("a file header has no hunk".into())
             } else {
                 Content::Patch(Parsed { sections, mends, begin_patch, taken })
             }

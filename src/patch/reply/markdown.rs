@@ -61,13 +61,16 @@ impl Blocks {
         let range = (narrow(fence.range.start), narrow(fence.range.end));
         match self.code.last_mut() {
             Some((_, end))
-                if reply[*end as usize..fence.range.start].trim_ascii().is_empty() && fence.lines.is_empty() =>
+                if reply[*end as usize..fence.range.start].trim_ascii().is_empty()
+                    && fence.lines.is_empty()
+                    && fence.closed =>
             {
                 *end = range.1;
             }
             _ => self.code.push(range),
         }
-        if !fence.lines.is_empty() {
+        // A patch that was only announced when the reply ended counts as one that has no end.
+        if !fence.lines.is_empty() || !fence.closed && is_patch_label(&fence.info) {
             self.fences.push(fence);
         }
     }

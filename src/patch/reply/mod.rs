@@ -253,12 +253,11 @@ impl Finder<'_> {
     }
 
     fn read_fence(&mut self, fence: &Fence, around: &Around, spoken: &Range<usize>) {
-        if fence.lines.is_empty() {
-            return;
-        }
         let lines: Vec<&[u8]> = fence.lines.iter().map(|range| &self.reply[range.clone()]).collect();
         let content = read_block(&lines, Place::Fence, markdown::is_patch_label(&fence.info));
-        if matches!(content, Content::Nothing(_)) {
+        let announced =
+            markdown::is_patch_label(&fence.info) || lines.iter().any(|line| line.starts_with(b"diff --git "));
+        if matches!(content, Content::Nothing(_)) && (fence.closed || !announced) {
             return;
         }
         let label = String::from_utf8_lossy(&fence.info).into_owned();
