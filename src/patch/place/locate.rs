@@ -129,8 +129,10 @@ fn may_be_elided(text: &FileText, hunk: &LooseHunk, runs: &[Vec<usize>]) -> bool
             .any(|text_of| index.places.contains_key(&text.hash(Level::Trailing, text_of)))
     };
     let says_enough = |run: &Vec<usize>| {
-        let lines = || run.iter().map(|at| &hunk.lines[*at]).filter(|line| !line.text.trim_ascii().is_empty());
-        lines().filter(|line| line.op != Op::Added).count() > 1 || lines().any(|line| line.op == Op::Removed)
+        let lines = || run.iter().map(|at| &hunk.lines[*at]);
+        let old = lines().filter(|line| line.op != Op::Added).count();
+        // Context alone changes nothing, wherever it is found.
+        old > 1 || !lines().any(|line| line.op == Op::Added) || lines().any(|line| line.op == Op::Removed)
     };
     !hunk.lines.iter().filter(|line| is_elision(line)).any(known) && runs.iter().all(says_enough)
 }

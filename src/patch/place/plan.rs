@@ -168,7 +168,7 @@ pub fn plan(extraction: &Extraction, files: &dyn Files) -> Result<ApplyPlan, Ref
         }
         placed.push((number, planned));
     }
-    drop_superseded(extraction, &mut placed, &mut dropped)?;
+    drop_superseded(extraction, &mut placed, &mut dropped);
     let files = join(placed)?;
     if files.is_empty() {
         return Err(Refusal::new(Reason::NoDiffBlock, "no block of the reply is a patch to apply"));
@@ -239,11 +239,7 @@ fn named_files(
 type Placed = (usize, Vec<PlannedFile>);
 
 /// Leaves out blocks that a later one replaces, where the reply says so.
-fn drop_superseded(
-    extraction: &Extraction,
-    placed: &mut Vec<Placed>,
-    dropped: &mut Vec<(usize, &'static str)>,
-) -> Result<(), Refusal> {
+fn drop_superseded(extraction: &Extraction, placed: &mut Vec<Placed>, dropped: &mut Vec<(usize, &'static str)>) {
     let paths_of =
         |files: &[PlannedFile]| -> BTreeSet<RepoPath> { files.iter().flat_map(PlannedFile::paths).cloned().collect() };
     let mut by_path: BTreeMap<RepoPath, Vec<usize>> = BTreeMap::new();
@@ -272,12 +268,11 @@ fn drop_superseded(
         number += 1;
         !gone.contains(&(number - 1))
     });
-    Ok(())
 }
 
-/// Tells whether two blocks cannot both be meant: they change the same lines, or the earlier one has no place.
+/// Tells whether two blocks cannot both be meant: they change the same lines.
 fn is_rival(earlier: &[PlannedFile], later: &[PlannedFile]) -> bool {
-    earlier.iter().any(|file| !file.is_placed()) || join(vec![(0, earlier.to_vec()), (1, later.to_vec())]).is_err()
+    join(vec![(0, earlier.to_vec()), (1, later.to_vec())]).is_err()
 }
 
 /// Joins the blocks into one list of files.

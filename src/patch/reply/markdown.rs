@@ -14,6 +14,7 @@ use pulldown_cmark::Tag;
 use pulldown_cmark::TagEnd;
 
 use super::rejoin::Rejoined;
+use super::rejoin::is_cut;
 use super::rejoin::rejoin;
 
 const FIRST_WINDOW: usize = 64 << 10;
@@ -122,7 +123,8 @@ pub fn find_fences(reply: &[u8]) -> Result<Blocks, TooLong> {
         start = complete;
         for (fence, root) in window.fences.into_iter().filter(|(fence, _)| fence.range.start < complete) {
             if !root {
-                fences.push(reply, fence);
+                let cut = is_cut(reply, &fence);
+                fences.push(reply, Fence { cut, ..fence });
                 continue;
             }
             match rejoin(reply, &fence) {

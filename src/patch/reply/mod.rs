@@ -316,6 +316,13 @@ impl Finder<'_> {
                     self.note(kind, &around, String::new(), 0, "a hunk ends before its counts are met");
                     self.refuse(Reason::PartialFence, format!("the patch at line {line} ends inside a hunk"));
                 }
+                Content::Patch(ref parsed)
+                    if !parsed.begin_patch && has_open_end(parsed, &self.reply[at..range.end]) =>
+                {
+                    let line = self.line_at(around.start);
+                    self.note(kind, &around, String::new(), 0, "nothing says where it ends");
+                    self.refuse(Reason::PartialFence, format!("nothing says where the patch at line {line} ends"));
+                }
                 content => {
                     self.take(content, kind, &around, String::new(), size, Vec::new());
                     from = at;
@@ -408,6 +415,12 @@ impl Finder<'_> {
             sections: parsed.sections,
         });
     }
+}
+
+/// Tells whether the last hunk of a patch without a fence has no counts, and the text ends with it.
+fn has_open_end(parsed: &Parsed, rest: &[u8]) -> bool {
+    let last = parsed.sections.last().and_then(|section| section.hunks.last());
+    last.is_some_and(|hunk| hunk.counts.is_none()) && rest.trim_ascii().is_empty()
 }
 
 /// Reads a patch at the beginning of a text, without looking at much more of the text than that.

@@ -6,6 +6,7 @@
 use super::markdown::Fence;
 use super::markdown::closes;
 use super::markdown::line_end;
+use super::markdown::line_start;
 use super::markdown::opening;
 use super::unified::parse_header;
 
@@ -15,6 +16,13 @@ pub enum Rejoined {
     /// Something is missing, and it is not certain what
     Cut,
     Joined(Fence),
+}
+
+/// Tells whether a block inside of a list or a quote was cut: its counts are not met, and what follows looks like a patch.
+pub fn is_cut(reply: &[u8], fence: &Fence) -> bool {
+    let mut walk = Walk::default();
+    let counted = fence.lines.iter().all(|range| walk.take(&reply[range.clone()]));
+    fence.closed && !fence.lines.is_empty() && !(counted && walk.is_done()) && is_suspicious(reply, fence)
 }
 
 /// Looks at what follows a top-level block.
@@ -49,19 +57,23 @@ pub fn rejoin(reply: &[u8], fence: &Fence) -> Rejoined {
     }
 }
 
-/// Tells whether the closing line stands deeper than the opening one, or lines of a patch follow it.
-fn is_suspicious(reply: &[u8], fence: &Fence) -> bool {
+/// Tells whether the closing line stands one space deeper than the opening one, or lines of a patch follow it.
+pub fn is_suspicious(reply: &[u8], fence: &Fence) -> bool {
     let block = &reply[fence.range.clone()];
-    let last = block.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let opener = fence.range.start - line_start(reply, fence.range.start)
+        + block.iter().take_while(|byte| **byte == b' ').count();
+    let closer = block.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let depth = closer.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'>')).count();
     let after = line_end(reply, fence.range.end.saturating_sub(1).max(fence.range.start));
     let next = reply[after..].split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let follows = match next {
+    let before = next.iter().take(opener).take_while(|byte| matches!(byte, b' ' | b'\t' | b'>')).count();
+    let follows = match &next[before..] {
         [b'+' | b'-', second, ..] => !matches!(second, b' ' | b'-' | b'+'),
         [b'@', b'@', ..] => true,
-        [b' ', rest @ ..] => !rest.trim_ascii().is_empty(),
+        [b' ', rest @ ..] => before == opener && !rest.trim_ascii().is_empty(),
         _ => false,
     };
-    last.starts_with(b" ") && !block.starts_with(b" ") || follows
+    depth == opener + 1 || follows
 }
 
 fn by_end_marker(reply: &[u8], fence: &Fence, mark: (u8, usize)) -> Option<Fence> {

@@ -60,6 +60,9 @@ pub fn read_unified(lines: &[&[u8]], place: Place) -> Result<Read, String> {
             if let Some(section) = sections.last_mut() {
                 section.hunks.push(hunk);
             }
+        } else if line.trim_ascii_end() == b"--" && lines.len() - at <= 4 {
+            // The signature of a mail.
+            at = lines.len();
         } else if is_between(line) || place == Place::Fence && sections.is_empty() {
             at += 1;
         } else if place == Place::Prose {

@@ -20,7 +20,7 @@ pub enum Role {
     Assistant,
 }
 
-const EXCLUDES: [&str; 34] = [
+const EXCLUDES: [&str; 23] = [
     "example only",
     "only an example",
     "just an example",
@@ -28,36 +28,25 @@ const EXCLUDES: [&str; 34] = [
     "format example",
     "example of the format",
     "example format",
-    "not part of",
     "do not apply",
     "don't apply",
     "not to be applied",
     "should not be applied",
-    "do not use",
-    "don't use",
-    "made-up",
-    "made up",
-    "for illustration",
-    "illustrative",
-    "illustrates the format",
-    "hypothetical",
-    "placeholder",
-    "looks like this",
-    "would look like",
-    "generally looks",
-    "typically looks",
+    "made-up example",
+    "made up example",
+    "not part of the change",
+    "not part of this change",
+    "not part of the patch",
+    "not part of this patch",
+    "generally looks like",
+    "typically looks like",
     "sample diff",
-    "sample patch",
     "diff format",
     "patch format",
-    "i rejected",
-    "i considered",
-    "i would not",
-    "instead of this",
-    "rather than this",
+    "for illustration only",
 ];
 
-const DOUBTS: [&str; 12] = [
+const DOUBTS: [&str; 18] = [
     "example",
     "e.g.",
     "for reference",
@@ -70,36 +59,48 @@ const DOUBTS: [&str; 12] = [
     "your diff",
     "old version",
     "original patch",
+    "looks like",
+    "look like",
+    "illustrat",
+    "hypothetical",
+    "placeholder",
+    "considered",
 ];
 
-const SUPERSEDES: [&str; 27] = [
-    "instead",
+const SUPERSEDES: [&str; 33] = [
+    "use this instead",
+    "apply this instead",
+    "this instead",
+    "instead of the above",
+    "instead of the previous",
+    "instead of the first",
+    "instead of the earlier",
     "corrected",
     "correction",
-    "updated",
+    "updated patch",
+    "updated version",
+    "updated diff",
     "revised",
     "revision",
     "final version",
     "final patch",
     "supersede",
-    "replaces the",
-    "replace the above",
-    "replace the previous",
+    "replaces the above",
+    "replaces the previous",
+    "replaces the first",
+    "replaces the earlier",
     "ignore the above",
     "ignore the previous",
     "ignore the first",
     "ignore the earlier",
     "disregard",
-    "discard the",
     "scratch that",
     "scrap that",
     "fixed version",
     "improved version",
     "better version",
-    "new version",
     "use this one",
     "second version",
-    "version 2",
 ];
 
 const CHOICES: [&str; 9] = [
@@ -201,7 +202,7 @@ pub fn asks(reply: &[u8]) -> bool {
 pub fn path_words(prose: &[u8]) -> Vec<String> {
     let tail = &prose[prose.len().saturating_sub(2000)..];
     let text = String::from_utf8_lossy(tail).into_owned();
-    let words = text.split([' ', '\t', '\n', '\r', '`', '*', '"', '\'', '(', ')', '[', ']', ',', '=', '<', '>']);
+    let words = text.split([' ', '\t', '\n', '\r', '`', '*', '"', '\'', '(', ')', '[', ']', ',', '=', '<', '>', ':']);
     let mut found: Vec<String> = Vec::new();
     for word in words.rev() {
         let word = word.trim_end_matches([':', '.', ';', '!', '?']);
