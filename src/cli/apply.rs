@@ -11,6 +11,7 @@ use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
 use crate::cli::document;
+use crate::cli::extract::read_reply;
 use crate::cli::render;
 use crate::cli::terminal;
 use crate::flows::Failure;
@@ -96,6 +97,10 @@ pub(super) struct ApplyArgs {
 #[derive(clap::Args, Debug)]
 #[group(required = true, multiple = false)]
 struct SourceArgs {
+    /// Find the patch in an assistant's answer; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    from_reply: Option<PathBuf>,
+
     /// Take the patch from FILE
     #[arg(long, value_name = "FILE")]
     patch: Option<PathBuf>,
@@ -138,8 +143,11 @@ impl ApplyArgs {
         self.json
     }
 
-    fn into_request(self) -> Request {
+    fn into_request(self) -> Result<Request, Failure> {
         let source = match self.source {
+            SourceArgs { from_reply: Some(path), .. } => {
+                Source::Reply { text: read_reply(Some(&path))?, place: path.display().to_string() }
+            }
             SourceArgs { patch: Some(path), .. } => Source::Patch(path),
             SourceArgs { from_session, .. } => Source::Session(from_session),
         };
@@ -153,7 +161,7 @@ impl ApplyArgs {
             AcceptArg::Agreed => Accept::Agreed,
             AcceptArg::All => Accept::All,
         };
-        Request {
+        Ok(Request {
             source,
             slug: self.slug,
             git_root: self.git_root,
@@ -166,7 +174,7 @@ impl ApplyArgs {
                 push: self.push,
             },
             files: Files { diff: self.diff_output, result: self.json_output, metrics: self.metrics_output },
-        }
+        })
     }
 }
 
@@ -196,7 +204,7 @@ pub(super) fn apply(app: &App, args: ApplyArgs) -> Result<Exit, Failure> {
         attended: terminal::is_attended(),
         tell: &tell,
     };
-    let outcome = apply::run(&app.flows, &args.into_request(), &person)?;
+    let outcome = apply::run(&app.flows, &args.into_request()?, &person)?;
     match wants_json {
         true => document::print(&outcome.to_json()),
         false => print(app, &outcome),

@@ -56,10 +56,7 @@ pub(super) struct ExtractArgs {
 }
 
 pub(super) fn extract(app: &App, args: ExtractArgs) -> Result<Exit, Failure> {
-    let reply = match args.file.as_deref() {
-        Some(path) if path != Path::new("-") => system::read_limited(path, MAX_REPLY_BYTES)?,
-        _ => read_stdin()?,
-    };
+    let reply = read_reply(args.file.as_deref())?;
     let ExtractArgs { json, at, base, strict_diff: strict, restrict_path_prefix: restrict, .. } = args;
     let outcome = extract::run(&app.flows, &Request { reply, at, base, strict, restrict })?;
     if json {
@@ -70,7 +67,11 @@ pub(super) fn extract(app: &App, args: ExtractArgs) -> Result<Exit, Failure> {
     outcome.failure().map_or(Ok(Exit::Success), Err)
 }
 
-fn read_stdin() -> Result<Vec<u8>, Failure> {
+/// Reads a reply from a file, or from stdin when none is named or it is called `-`.
+pub(super) fn read_reply(file: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    if let Some(path) = file.filter(|path| *path != Path::new("-")) {
+        return Ok(system::read_limited(path, MAX_REPLY_BYTES)?);
+    }
     let mut reply = Vec::new();
     let failed = |reason: String| Failure::new(Kind::Other, format!("failed to read the reply from stdin: {reason}"));
     std::io::stdin()

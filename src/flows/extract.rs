@@ -48,17 +48,30 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Outcome, Failure> {
         Some(revision) => Some(repository.commit_files(Some(&repository.resolve(revision)?))?),
         None => None,
     };
-    let extraction = reply::extract(&request.reply);
-    let plan = place::plan(&extraction, &Placing { files, base });
+    let terms = Terms { strict: request.strict, restrict: request.restrict.as_deref() };
+    let (extraction, plan) = place_reply(&request.reply, &Placing { files, base });
     let (plan, patch) = match plan {
         Ok(plan) => {
-            let refusal = plan.trouble().or_else(|| check(&plan, &extraction, request));
+            let refusal = plan.trouble().or_else(|| check(&plan, &extraction, &terms));
             let patch = refusal.map_or_else(|| Ok(plan.canonical(&|_, _| true)), Err);
             (Some(plan), patch)
         }
         Err(refusal) => (None, Err(refusal)),
     };
     Ok(Outcome { extraction, plan, patch })
+}
+
+/// What a patch has to keep to, besides what always holds.
+pub(super) struct Terms<'a> {
+    pub strict: bool,
+    pub restrict: Option<&'a str>,
+}
+
+/// Finds the patch in a reply and places it, hunk by hunk. A refusal is about the whole reply.
+pub(super) fn place_reply(reply: &[u8], files: &Placing<'_>) -> (Extraction, Result<ApplyPlan, Refusal>) {
+    let extraction = reply::extract(reply);
+    let plan = place::plan(&extraction, files);
+    (extraction, plan)
 }
 
 /// Reads the reply of a request with these bytes; more is not a reply.
@@ -72,7 +85,7 @@ impl Outcome {
 }
 
 /// Returns the rule that always holds, or a flag, that a plan breaks.
-fn check(plan: &ApplyPlan, extraction: &Extraction, request: &Request) -> Option<Refusal> {
+pub(super) fn check(plan: &ApplyPlan, extraction: &Extraction, terms: &Terms<'_>) -> Option<Refusal> {
     let malformed = |message: String| Some(Refusal::new(Reason::Malformed, message));
     for file in &plan.files {
         if let Some(special) = file.special.first() {
@@ -83,12 +96,12 @@ fn check(plan: &ApplyPlan, extraction: &Extraction, request: &Request) -> Option
             ));
         }
     }
-    if let Some(prefix) = &request.restrict
+    if let Some(prefix) = terms.restrict
         && let Some(path) = place::restrict(plan.paths(), prefix)
     {
         return Some(Refusal::new(Reason::UnsafePath, format!("the patch leaves {prefix}: {path}")));
     }
-    if request.strict {
+    if terms.strict {
         return strict(extraction);
     }
     None
@@ -112,9 +125,11 @@ fn strict(extraction: &Extraction) -> Option<Refusal> {
     None
 }
 
-struct Placing<'r> {
-    files: Snapshot<'r>,
-    base: Option<Snapshot<'r>>,
+/// The files that a patch is placed in.
+pub(super) struct Placing<'r> {
+    pub files: Snapshot<'r>,
+    /// The files that the reply was asked about, where they are known.
+    pub base: Option<Snapshot<'r>>,
 }
 
 impl Files for Placing<'_> {

@@ -467,3 +467,63 @@ fn text_from_a_patch_obeys_no_terminal() {
     assert_eq!(ran.code, 0, "{}", ran.shown());
     assert!(!ran.stdout.contains(['\u{1b}', '\u{202e}']) && !ran.stderr.contains(['\u{1b}', '\u{202e}']));
 }
+
+/// Returns a reply with a patch in its usual dress: prose around it, wrong line numbers, lost counts.
+fn reply(env: &TestEnv, hunks: &str) -> String {
+    env.write("../reply.md", &format!("Here is the change.\n\n```diff\n{hunks}```\n\nTell me how it goes.\n"));
+    "../reply.md".to_owned()
+}
+
+const NEW_FILE: &str = "--- /dev/null\n+++ b/src/new.rs\n@@ -0,0 +1 @@\n+// new\n";
+
+#[test]
+fn a_reply_is_found_placed_judged_and_applied() {
+    let env = TestEnv::new();
+    let first = std::fs::read_to_string(env.repo().join("src/parser.rs")).unwrap();
+    let line = first.lines().next().unwrap().to_owned();
+    let text = format!("{NEW_FILE}--- a/src/parser.rs\n+++ b/src/parser.rs\n@@ -90,7 +90,9 @@\n {line}\n+// more\n");
+    let reply = reply(&env, &text);
+    let result = apply(&env, 0, &["--from-reply", &reply]);
+    assert_eq!(std::fs::read_to_string(env.repo().join("src/new.rs")).unwrap(), "// new\n");
+    let second = std::fs::read_to_string(env.repo().join("src/parser.rs")).unwrap();
+    assert!(second.starts_with(&format!("{line}\n// more\n")), "{second}");
+    assert_eq!(verdicts(&result), ["agreed src/new.rs", "agreed src/parser.rs"]);
+    assert_ne!(result["hunks"][1]["mends"], json!([]), "what was mended is told");
+    assert_eq!((&result["diffBlocks"], &result["diffReason"]), (&json!(1), &Value::Null));
+    assert!(result["diffScore"].as_i64().unwrap() > 0);
+    assert!(result["responseChars"].as_u64().unwrap() > 0);
+    no_candidate_is_left(&env);
+}
+
+#[test]
+fn a_reply_of_which_one_file_has_no_place_is_taken_in_part_or_not_at_all() {
+    let env = TestEnv::new();
+    let lost = "--- a/src/parser.rs\n+++ b/src/parser.rs\n@@ -1,2 +1,3 @@\n no such line\n+// more\n nor this one\n";
+    let reply = reply(&env, &format!("{NEW_FILE}{lost}"));
+    let before = env.everything();
+    let result = apply(&env, 2, &["--from-reply", &reply]);
+    assert_eq!((&result["status"], &result["diffReason"]), (&json!("invalid_diff"), &json!("not_placeable")));
+    assert_eq!(env.everything(), before);
+    let result = apply(&env, 2, &["--from-reply", &reply, "--accept", "agreed"]);
+    assert_eq!(result["status"], json!("partial"));
+    assert_eq!(verdicts(&result), ["agreed src/new.rs", "rejected src/parser.rs"]);
+    assert_eq!(env.git(&["status", "--short"]), "?? src/new.rs");
+}
+
+#[test]
+fn a_reply_without_a_usable_patch_says_why() {
+    let env = TestEnv::new();
+    let cases = [
+        ("Which file do you mean?\n", "diff_missing"),
+        ("```diff\n--- a/src/parser.rs\n+++ b/src/parser.rs\n@@ -1 +1,2 @@\n x\n+y\n", "invalid_diff"),
+        ("```diff\n--- a/../x\n+++ b/../x\n@@ -1 +1,2 @@\n x\n+y\n```\n", "invalid_diff"),
+    ];
+    let before = env.everything();
+    for (text, status) in cases {
+        env.write("../reply.md", text);
+        let result = apply(&env, 2, &["--from-reply", "../reply.md", "--apply-mode", "commit"]);
+        assert_eq!(result["status"], json!(status), "{text}");
+        assert!(result["diffReason"].is_string(), "{text}");
+        assert_eq!(env.everything(), before, "{text}");
+    }
+}

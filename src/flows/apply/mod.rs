@@ -51,6 +51,11 @@ pub use result::Trouble;
 #[derive(Debug, Clone)]
 pub enum Source {
     Patch(PathBuf),
+    /// An assistant's answer, and where it was read.
+    Reply {
+        text: Vec<u8>,
+        place: String,
+    },
     /// The patch of the session with this name, or of the last one.
     Session(Option<String>),
 }
@@ -129,8 +134,9 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
     let files = request.files.absolute(&flows.environment.current_dir)?;
     let mode = request.terms.mode.or(flows.person()?.apply_mode).unwrap_or(ApplyMode::Apply);
     let patch_file = match &request.source {
-        Source::Patch(path) => flows.environment.current_dir.join(path),
-        Source::Session(name) => session_patch(&home, name.as_deref())?,
+        Source::Patch(path) => Some(flows.environment.current_dir.join(path)),
+        Source::Session(name) => Some(session_patch(&home, name.as_deref())?),
+        Source::Reply { .. } => None,
     };
     let environment = match &request.git_root {
         Some(root) => {
@@ -151,7 +157,11 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
     let mut outcome = Outcome::new(mode, &session.slug);
     outcome.branch = branch;
     let options = json!({
-        "patch": patch_file.display().to_string(),
+        "patch": patch_file.as_ref().map(|path| path.display().to_string()),
+        "reply": match &request.source {
+            Source::Reply { place, .. } => Some(place),
+            Source::Patch(_) | Source::Session(_) => None,
+        },
         "applyMode": mode.as_str(),
         "accept": if request.terms.accept == Accept::All { "all" } else { "agreed" },
         "strictDiff": request.terms.strict,
@@ -160,14 +170,21 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
     });
     write_session(flows, &session, "running", &options)?;
     let attempt = || -> Result<(), Trouble> {
-        let patch = system::read_limited(&patch_file, MAX_PATCH_BYTES)?;
         let repository = match repository {
             Ok(repository) => Some(repository),
-            Err(_) if mode == ApplyMode::None => None,
+            Err(_) if mode == ApplyMode::None && patch_file.is_some() => None,
             Err(failure) => {
                 let trouble = Trouble::from(failure);
                 return Err(Trouble { kind: "not_a_repository", ..trouble });
             }
+        };
+        let proposal = match (&request.source, &patch_file, &repository) {
+            (Source::Reply { text, .. }, _, Some(repository)) => {
+                session.write("response-1.md", text)?;
+                Proposal::of_reply(text, repository, &request.terms)?
+            }
+            (_, Some(path), _) => Proposal::of_patch(system::read_limited(path, MAX_PATCH_BYTES)?),
+            _ => Proposal::default(),
         };
         let work = Work {
             flows,
@@ -178,7 +195,7 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
             mode,
             person,
         };
-        work.carry_out(&Proposal::of_patch(patch), &mut outcome)
+        work.carry_out(&proposal, &mut outcome)
     };
     let ended = attempt();
     conclude(&mut outcome, ended, began);

@@ -4,6 +4,17 @@
 //! hunk, and the hunks that found no place and so are not in the patch.
 
 use crate::base::RepoPath;
+use crate::flows::Failure;
+use crate::flows::apply::Terms;
+use crate::flows::extract;
+use crate::flows::extract::Placing;
+use crate::flows::extract::check;
+use crate::flows::extract::place_reply;
+use crate::git::Repository;
+use crate::patch::place::HunkState;
+use crate::patch::place::Mend;
+use crate::patch::place::PlannedFile;
+use crate::patch::reply::Refusal;
 
 /// A patch that is to be judged.
 #[derive(Debug, Clone, Default)]
@@ -32,8 +43,8 @@ pub struct Found {
     pub score: Option<i64>,
     pub blocks: Option<u64>,
     pub response_chars: Option<u64>,
-    /// Why there is no patch: one of the words of `diffReason`. With a reason there is nothing to judge.
-    pub reason: Option<&'static str>,
+    /// Why there is no patch. Then there is nothing to judge.
+    pub refusal: Option<Refusal>,
 }
 
 impl Proposal {
@@ -41,4 +52,51 @@ impl Proposal {
     pub fn of_patch(patch: Vec<u8>) -> Self {
         Proposal { patch, ..Proposal::default() }
     }
+
+    /// Returns what a reply proposes for the files of HEAD. A file with a hunk that has no place is left out whole.
+    pub fn of_reply(reply: &[u8], repository: &Repository, terms: &Terms) -> Result<Self, Failure> {
+        let files = repository.commit_files(repository.head()?.as_ref())?;
+        // What lies outside a prefix is judged hunk by hunk.
+        let wanted = extract::Terms { strict: terms.strict, restrict: None };
+        let (extraction, plan) = place_reply(reply, &Placing { files, base: None });
+        let mut found = Found {
+            score: extraction.score().map(i64::from),
+            blocks: Some(extraction.candidates.len() as u64),
+            response_chars: Some(String::from_utf8_lossy(reply).chars().count() as u64),
+            refusal: None,
+        };
+        let checked = plan.and_then(|plan| check(&plan, &extraction, &wanted).map_or(Ok(plan), Err));
+        let plan = match checked {
+            Ok(plan) => plan,
+            Err(refusal) => {
+                found.refusal = Some(refusal);
+                return Ok(Proposal { found, ..Proposal::default() });
+            }
+        };
+        let keep = |file: usize, _: usize| plan.files.get(file).is_some_and(PlannedFile::is_placed);
+        let words = |mends: Vec<Mend>| mends.iter().map(|mend| mend.as_str().to_owned()).collect();
+        Ok(Proposal {
+            patch: plan.canonical(&keep),
+            mends: plan.canonical_mends(&keep).into_iter().map(words).collect(),
+            unplaced: plan.files.iter().filter(|file| !file.is_placed()).flat_map(unplaced).collect(),
+            found,
+        })
+    }
+}
+
+/// Returns the hunks of a file of which one has no place.
+fn unplaced(file: &PlannedFile) -> impl Iterator<Item = Unplaced> {
+    let path = file.path().cloned().unwrap_or_else(|| RepoPath::from(""));
+    file.hunks.iter().map(move |hunk| Unplaced {
+        file: path.clone(),
+        header: hunk.header.clone(),
+        reason: match &hunk.state {
+            HunkState::Placed { .. } => "another hunk of this file has no place".to_owned(),
+            HunkState::Unplaced { why, nearest } if nearest.is_empty() => why.clone(),
+            HunkState::Unplaced { why, nearest } => {
+                let lines: Vec<String> = nearest.iter().map(|near| near.line.to_string()).collect();
+                format!("{why}; it looks like line {}", lines.join(", "))
+            }
+        },
+    })
 }

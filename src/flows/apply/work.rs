@@ -84,11 +84,10 @@ impl Work<'_> {
         let path = self.session.write("diff.patch", &proposal.patch)?;
         outcome.diff_path = Some(path.display().to_string());
         self.session.record("extracted", json!({"sha256": Sha256Hex::of(&proposal.patch)}))?;
-        if let Some(reason) = proposal.found.reason {
-            outcome.diff_reason = Some(reason);
-            let trouble =
-                Trouble::new(Status::DiffMissing, "ambiguous_goal", format!("there is no patch in it: {reason}"));
-            return Err(trouble.hinted("Ask for a unified diff in one fenced block."));
+        if let Some(refusal) = &proposal.found.refusal {
+            outcome.diff_reason = Some(refusal.reason.as_str());
+            outcome.diff_found = !refusal.reason.is_missing();
+            return Err(Failure::from(refusal).into());
         }
         // Held from the first look at the working tree to the last change of it.
         let lock = match self.repository.filter(|_| self.mode >= ApplyMode::Apply) {

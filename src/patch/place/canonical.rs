@@ -2,9 +2,11 @@
 
 use super::edit::Edit;
 use super::edit::apply;
+use super::mend::Mend;
 use super::plan::ApplyPlan;
 use super::plan::HunkState;
 use super::plan::PlannedFile;
+use super::plan::PlannedHunk;
 use crate::base::quote;
 use crate::change::Mode;
 use crate::patch::FileKind;
@@ -23,6 +25,36 @@ impl ApplyPlan {
         }
         patch
     }
+
+    /// Returns what was mended in each hunk of the canonical patch. One that stands for several of the reply has the
+    /// mends of all of them.
+    pub fn canonical_mends(&self, keep: &dyn Fn(usize, usize) -> bool) -> Vec<Vec<Mend>> {
+        let mut mends = Vec::new();
+        for (number, file) in self.files.iter().enumerate() {
+            let edits = file.kept(number, keep).unwrap_or_default();
+            for group in groups(&edits) {
+                let in_group = |hunk: &&PlannedHunk| match &hunk.state {
+                    HunkState::Placed { edits, .. } => {
+                        edits.iter().any(|edit| group.iter().any(|kept| std::ptr::eq(*kept, edit)))
+                    }
+                    HunkState::Unplaced { .. } => false,
+                };
+                let mut joined: Vec<Mend> = Vec::new();
+                for mend in file.hunks.iter().filter(in_group).flat_map(|hunk| &hunk.mends) {
+                    if !joined.contains(mend) {
+                        joined.push(*mend);
+                    }
+                }
+                mends.push(joined);
+            }
+        }
+        mends
+    }
+}
+
+/// Splits edits where enough lines lie between them for two hunks.
+fn groups<'a, 'e>(edits: &'a [&'e Edit]) -> impl Iterator<Item = &'a [&'e Edit]> {
+    edits.chunk_by(|before, after| after.at <= before.end() + 2 * CONTEXT)
 }
 
 impl PlannedFile {
@@ -109,13 +141,7 @@ fn write_file(patch: &mut Vec<u8>, file: &PlannedFile, edits: &[&Edit]) {
 fn write_hunks(patch: &mut Vec<u8>, old: &[u8], edits: &[&Edit]) {
     let lines: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
     let mut shift = 0_isize;
-    let mut from = 0;
-    while from < edits.len() {
-        let mut to = from + 1;
-        while to < edits.len() && edits[to].at <= edits[to - 1].end() + 2 * CONTEXT {
-            to += 1;
-        }
-        let group = &edits[from..to];
+    for group in groups(edits) {
         let start = group[0].at.saturating_sub(CONTEXT);
         let end = (group[group.len() - 1].end() + CONTEXT).min(lines.len());
         let added: usize = group.iter().map(|edit| edit.added.len()).sum();
@@ -147,7 +173,6 @@ fn write_hunks(patch: &mut Vec<u8>, old: &[u8], edits: &[&Edit]) {
             write_line(patch, b' ', line, true);
         }
         shift += isize::try_from(added).unwrap_or(0) - isize::try_from(removed).unwrap_or(0);
-        from = to;
     }
 }
 

@@ -183,8 +183,12 @@ impl<'a> Model<'a> {
 
     /// Returns the commits that `tip` reaches and `known` does not.
     pub fn new_commits(&self, tip: &str, known: &[String]) -> Vec<String> {
-        let mut args = vec!["rev-list", tip, "--not", &self.baseline];
+        let mut args = vec!["rev-list", tip, "--not"];
         args.extend(known.iter().map(String::as_str));
+        // A baseline that no ref reaches any more may be gone; then it says nothing.
+        if self.env.sh(&format!("git cat-file -e {}", self.baseline)).code == 0 {
+            args.push(&self.baseline);
+        }
         self.env.git(&args).lines().map(str::to_owned).collect()
     }
 
