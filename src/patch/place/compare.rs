@@ -1,6 +1,7 @@
 //! When a line of a patch is a line of the file: exactly, or but for a defect of transcription.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -21,6 +22,8 @@ pub enum Level {
     Stops(usize),
     Typographic,
     TypographicTabs(usize),
+    /// Without the spaces around it; only for the lines that anchors name
+    Trimmed,
 }
 
 pub const LEVELS: [Level; 15] = [
@@ -50,6 +53,7 @@ impl Level {
             Level::Trailing => Cow::Borrowed(line.trim_ascii_end()),
             Level::Tabs(width) => expand(line.trim_ascii_end(), width, false),
             Level::Stops(width) => expand(line.trim_ascii_end(), width, true),
+            Level::Trimmed => Cow::Borrowed(line.trim_ascii()),
             Level::Typographic => plain(line.trim_ascii_end()),
             Level::TypographicTabs(width) => match plain(line.trim_ascii_end()) {
                 Cow::Borrowed(line) => expand(line, width, false),
@@ -60,7 +64,7 @@ impl Level {
 
     pub fn mends(self) -> Vec<Mend> {
         match self {
-            Level::Exact => vec![],
+            Level::Exact | Level::Trimmed => vec![],
             Level::Ending => vec![Mend::LineEndings],
             Level::Trailing => vec![Mend::TrailingSpace],
             Level::Tabs(_) | Level::Stops(_) => vec![Mend::Tabs],
@@ -131,8 +135,12 @@ pub struct FileText<'a> {
     /// Without their newlines; a carriage return is part of the line
     pub lines: Vec<&'a [u8]>,
     pub final_newline: bool,
+    has_tabs: bool,
+    is_ascii: bool,
     hasher: RandomState,
     indexes: RefCell<HashMap<Level, Rc<Index>>>,
+    /// How many lines may still be looked at by searches that no index helps
+    patience: Cell<usize>,
 }
 
 /// Where lines are, by the hash of what is compared.
@@ -141,14 +149,45 @@ pub struct Index {
     pub places: HashMap<u64, Vec<u32>>,
 }
 
+/// All searches in one file take no more steps than this.
+const MAX_STEPS: usize = 20_000_000;
+
 impl<'a> FileText<'a> {
+    /// Tells whether a level can find these lines where closer ones do not.
+    pub fn needs(&self, level: Level, is_ascii: bool) -> bool {
+        (!level.folds_tabs() || self.has_tabs) && (!level.folds_typography() || !self.is_ascii || !is_ascii)
+    }
+
+    /// Takes steps of a search; false when there have been too many.
+    pub fn spend(&self, steps: usize) -> bool {
+        let left = self.patience.get().checked_sub(steps);
+        self.patience.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    /// Returns where lines like this one are, in order.
+    pub fn places(&self, level: Level, line: &[u8]) -> Vec<usize> {
+        let index = self.index(level);
+        let places = index.places.get(&self.hash(level, line)).map_or(&[][..], Vec::as_slice);
+        let same = |at: &usize| level.key(self.lines[*at]) == level.key(line);
+        places.iter().map(|at| *at as usize).filter(same).collect()
+    }
+
     pub fn new(bytes: &'a [u8]) -> Self {
         let final_newline = bytes.is_empty() || bytes.ends_with(b"\n");
         let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         if final_newline {
             lines.pop();
         }
-        FileText { lines, final_newline, hasher: RandomState::new(), indexes: RefCell::default() }
+        FileText {
+            lines,
+            final_newline,
+            has_tabs: bytes.contains(&b'\t'),
+            is_ascii: bytes.is_ascii(),
+            hasher: RandomState::new(),
+            indexes: RefCell::default(),
+            patience: Cell::new(MAX_STEPS),
+        }
     }
 
     pub fn hash(&self, level: Level, line: &[u8]) -> u64 {

@@ -38,9 +38,6 @@ pub enum Lost {
     Uncertain(&'static str),
 }
 
-/// How much of a search is done for one hunk before it counts as ambiguous.
-const MAX_STEPS: usize = 4_000_000;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Whole,
@@ -73,14 +70,16 @@ pub fn locate(text: &FileText, hunk: &LooseHunk, hints: Hints) -> Result<Placed,
     if !hunk.lines.iter().any(is_known) {
         return Err(Lost::NoContext);
     }
+    let is_ascii = hunk.lines.iter().all(|line| line.text.is_ascii());
     for shape in [Shape::Whole, Shape::Trimmed, Shape::Elided, Shape::Blanks] {
         let Some(segments) = segments(hunk, shape) else { continue };
         if shape == Shape::Elided && !may_be_elided(text, hunk, &segments) {
             continue;
         }
-        for level in LEVELS.into_iter().filter(|level| !hints.spaces_count || !level.folds_tabs()) {
+        let apt = |level: &Level| text.needs(*level, is_ascii) && (!hints.spaces_count || !level.folds_tabs());
+        for level in LEVELS.into_iter().filter(apt) {
             let found = match shape {
-                Shape::Blanks => find_with_blanks(text, hunk, &segments[0], level, hints),
+                Shape::Blanks => find_with_blanks(text, hunk, &segments[0], level),
                 _ => find(text, hunk, &segments, level, hints, shape),
             };
             let map = match found {
@@ -253,11 +252,9 @@ impl Search<'_, '_> {
             }
         }
         let Some((offset, places)) = rarest else { return true };
-        let mut steps = 0;
         for place in places {
             let Some(at) = (*place as usize).checked_sub(offset) else { continue };
-            steps += 1 + self.old.len() / 8;
-            if steps > MAX_STEPS {
+            if !self.text.spend(1 + self.old.len() / 8) {
                 return false;
             }
             if self.fits(at) && !found(at) {
@@ -292,10 +289,8 @@ impl Search<'_, '_> {
         let mut from = hints.cursor;
         let mut anchor_at = None;
         for anchor in &self.hunk.anchors {
-            let find =
-                |same: &dyn Fn(&[u8]) -> bool| (from..self.text.lines.len()).find(|at| same(self.text.lines[*at]));
-            let at = find(&|line| line == anchor.as_slice())
-                .or_else(|| find(&|line| line.trim_ascii() == anchor.trim_ascii()))?;
+            let find = |level| self.text.places(level, anchor).into_iter().find(|at| *at >= from);
+            let at = find(Level::Exact).or_else(|| find(Level::Trimmed))?;
             anchor_at = Some(at);
             from = at + 1;
         }
@@ -317,13 +312,10 @@ impl Search<'_, '_> {
 }
 
 /// Finds a hunk whose context may lack empty lines of the file.
-fn find_with_blanks(
-    text: &FileText,
-    hunk: &LooseHunk,
-    run: &[usize],
-    level: Level,
-    hints: Hints,
-) -> Result<Option<Map>, Lost> {
+fn find_with_blanks(text: &FileText, hunk: &LooseHunk, run: &[usize], level: Level) -> Result<Option<Map>, Lost> {
+    if !text.spend(text.lines.len()) {
+        return Err(Lost::Uncertain("there is too much to look through"));
+    }
     let is_blank = |line: &[u8]| line.trim_ascii().is_empty();
     let file: Vec<usize> = (0..text.lines.len()).filter(|at| !is_blank(text.lines[*at])).collect();
     let old: Vec<usize> = old_of(hunk, run).into_iter().filter(|at| !is_blank(&hunk.lines[*at].text)).collect();
@@ -347,7 +339,6 @@ fn find_with_blanks(
             break;
         }
     }
-    let _ = hints;
     match maps.len() {
         0 => Ok(None),
         1 => Ok(maps.pop()),

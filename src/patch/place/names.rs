@@ -99,7 +99,7 @@ pub fn check_names(section: &Section) -> Result<(), Refusal> {
 /// Finds out which file a section means.
 pub fn resolve(section: &Section, files: &dyn Files, named: Option<&RepoPath>) -> Result<Target, Refusal> {
     let mut mends = Vec::new();
-    let [old_mode, new_mode] = modes(section)?;
+    let new_mode = modes(section)?[1];
     if section.style == Style::Headless {
         let path = named.ok_or_else(|| {
             Refusal::new(Reason::Malformed, "a hunk has no file header, and no file is named before it")
@@ -155,7 +155,6 @@ pub fn resolve(section: &Section, files: &dyn Files, named: Option<&RepoPath>) -
         FileKind::Delete => None,
         _ => new_mode.or(present),
     };
-    let _ = old_mode;
     Ok(Target { kind, old_path: old, new_path: new, old_mode: present, new_mode, mends })
 }
 

@@ -19,6 +19,9 @@ use crate::patch::reply::Reason;
 use crate::patch::reply::Refusal;
 use crate::patch::reply::Style;
 
+/// A file is looked through once for every section about it; all that together stays below this.
+const MAX_READ_BYTES: usize = 1 << 30;
+
 /// The files that a patch is placed in.
 pub trait Files {
     fn look(&self, path: &RepoPath) -> Result<Found, String>;
@@ -158,8 +161,13 @@ pub fn plan(extraction: &Extraction, files: &dyn Files) -> Result<ApplyPlan, Ref
     let mut dropped = Vec::new();
     let mut placed: Vec<(usize, Vec<PlannedFile>)> = Vec::new();
     let mut previous: Option<RepoPath> = None;
+    let mut read = 0;
     for (number, block) in extraction.blocks.iter().enumerate() {
         let planned = place_block(block, files, previous.as_ref())?;
+        read += planned.iter().filter_map(|file| file.old_bytes.as_ref()).map(|bytes| bytes.len()).sum::<usize>();
+        if read > MAX_READ_BYTES {
+            return Err(Refusal::new(Reason::Malformed, "the reply has too many blocks for files of this size"));
+        }
         previous = planned.last().and_then(|file| file.path().cloned());
         let absent = |file: &PlannedFile| file.kind != FileKind::Add && file.old_bytes.is_none();
         if block.lead == Lead::Doubtful && extraction.blocks.len() > 1 && planned.iter().all(absent) {

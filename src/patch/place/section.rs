@@ -2,6 +2,7 @@
 
 use super::compare::FileText;
 use super::compare::LEVELS;
+use super::compare::Level;
 use super::edit::Edit;
 use super::locate::Hints;
 use super::locate::Lost;
@@ -27,6 +28,7 @@ use crate::base::visible;
 use crate::change::Mode;
 use crate::patch::FileKind;
 use crate::patch::reply::LooseHunk;
+use crate::patch::reply::LooseLine;
 use crate::patch::reply::Op;
 use crate::patch::reply::Reason;
 use crate::patch::reply::Refusal;
@@ -255,14 +257,13 @@ fn planned(hunk: &LooseHunk, placed: Result<Placed, Lost>, text: &FileText) -> P
             (Vec::new(), lost("its lines are in the file several times", places.iter().take(5).map(near).collect()))
         }
         Err(Lost::NotFound) => {
-            let known = |line: &crate::patch::reply::LooseLine| {
-                let text_of = line.text.trim_ascii();
-                let places = (0..text.lines.len()).filter(|at| text.lines[*at].trim_ascii() == text_of);
-                let places: Vec<usize> = places.take(4).collect();
-                (text_of.len() > 4 && !places.is_empty()).then_some(places)
+            let known = |line: &LooseLine| {
+                let says_something = line.text.trim_ascii().len() > 4 && text.spend(1000);
+                let places = says_something.then(|| text.places(Level::Trimmed, &line.text))?;
+                (!places.is_empty()).then_some(places)
             };
             let places =
-                hunk.lines.iter().filter(|line| line.op != Op::Added).take(200).filter_map(known).min_by_key(Vec::len);
+                hunk.lines.iter().filter(|line| line.op != Op::Added).take(20).filter_map(known).min_by_key(Vec::len);
             let nearest = places.unwrap_or_default().iter().take(3).map(near).collect();
             (Vec::new(), lost("its lines are not in the file", nearest))
         }
