@@ -51,10 +51,11 @@ pub use result::Trouble;
 #[derive(Debug, Clone)]
 pub enum Source {
     Patch(PathBuf),
-    /// An assistant's answer, and where it was read.
+    /// An assistant's answer, where it was read, and the commit that it was asked about.
     Reply {
         text: Vec<u8>,
         place: String,
+        base: Option<String>,
     },
     /// The patch of the session with this name, or of the last one.
     Session(Option<String>),
@@ -163,6 +164,10 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
             Source::Patch(_) | Source::Session(_) => None,
         },
         "applyMode": mode.as_str(),
+        "base": match &request.source {
+            Source::Reply { base, .. } => base.as_deref(),
+            Source::Patch(_) | Source::Session(_) => None,
+        },
         "accept": if request.terms.accept == Accept::All { "all" } else { "agreed" },
         "strictDiff": request.terms.strict,
         "restrictPathPrefix": request.terms.prefix,
@@ -179,9 +184,9 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
             }
         };
         let proposal = match (&request.source, &patch_file, &repository) {
-            (Source::Reply { text, .. }, _, Some(repository)) => {
+            (Source::Reply { text, base, .. }, _, Some(repository)) => {
                 session.write("response-1.md", text)?;
-                Proposal::of_reply(text, repository, &request.terms)?
+                Proposal::of_reply(text, base.as_deref(), repository, &request.terms)?
             }
             (_, Some(path), _) => Proposal::of_patch(system::read_limited(path, MAX_PATCH_BYTES)?),
             _ => Proposal::default(),

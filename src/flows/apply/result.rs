@@ -148,6 +148,8 @@ pub struct Outcome {
     pub gate: Option<Value>,
     pub tests: Option<Vec<TestResult>>,
     pub error: Option<Trouble>,
+    /// What was agreed, as a patch of its own; empty when nothing got that far. Not part of the document.
+    pub agreed_patch: Vec<u8>,
     /// What a person should know; not part of the document.
     pub notes: Vec<String>,
     pub phases: Phases,
@@ -186,6 +188,7 @@ impl Outcome {
             gate: None,
             tests: None,
             error: None,
+            agreed_patch: Vec::new(),
             notes: Vec::new(),
             phases: Phases::default(),
         }

@@ -121,6 +121,7 @@ impl Work<'_> {
         outcome.diff_found = true;
         outcome.phases.extract = Some(millis(began));
         let chosen = self.choose(&mut judgement, &bench, outcome)?;
+        outcome.agreed_patch.clone_from(&chosen.patch);
         if law.contract.is_none() {
             outcome.notes.push("no contract was active: judged by the rules that always hold".to_owned());
         }
