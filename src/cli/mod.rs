@@ -21,6 +21,8 @@ mod init;
 mod markdown;
 mod render;
 mod sarif;
+mod session;
+mod session_page;
 mod status;
 mod terminal;
 
@@ -90,6 +92,7 @@ enum Command {
     Hooks(hooks::HooksArgs),
     Events(events::EventsArgs),
     Extract(extract::ExtractArgs),
+    Session(session::SessionArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
@@ -159,6 +162,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
         Command::Extract(args) => extract::extract(&app, args),
+        Command::Session(args) => session::session(&app, args),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     }
 }
@@ -185,6 +189,7 @@ impl Command {
             Command::Apply(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
             Command::Events(args) => args.wants_json(),
+            Command::Session(args) => args.wants_json(),
             // It prints its own document, also when there is no patch.
             Command::Init(_) | Command::Extract(_) | Command::Demo(_) | Command::Hook(_) | Command::Generate(_) => {
                 false

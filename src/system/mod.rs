@@ -13,6 +13,7 @@ mod process;
 mod threads;
 
 pub use clock::now;
+pub use clock::seconds_since;
 pub use environment::Environment;
 pub use files::FileError;
 pub use files::append;

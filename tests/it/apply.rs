@@ -553,8 +553,8 @@ fn the_agreed_patch_is_all_that_is_printed() {
     let ran = env.oracle(&["apply", "--from-reply", &reply, "--emit-diff-only"]);
     assert_eq!(ran.code, 0, "{}", ran.shown());
     assert_eq!(env.everything(), before);
-    env.write("../printed.patch", &ran.stdout);
-    assert!(env.git(&["apply", "--numstat", "../printed.patch"]).ends_with("src/new.rs\n"), "{}", ran.stdout);
+    std::fs::write(env.root().join("printed.patch"), &ran.stdout).unwrap();
+    assert!(env.git(&["apply", "--numstat", "../printed.patch"]).ends_with("src/new.rs"), "{}", ran.stdout);
     env.write("../reply.md", "Which file do you mean?\n");
     let ran = env.oracle(&["apply", "--from-reply", "../reply.md", "--emit-diff-only"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.shown());

@@ -31,5 +31,6 @@ mod repositories;
 mod runners;
 mod scenarios;
 mod schemas;
+mod session;
 mod start;
 mod support;

@@ -24,6 +24,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::evidence::Session;
+use crate::evidence::Shelf;
 use crate::evidence::slug;
 use crate::evidence::write_json;
 use crate::flows::Ask;
@@ -131,7 +132,7 @@ pub struct Person<'a> {
 /// outcome, and in its `result.json`.
 pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outcome, Failure> {
     let began = Instant::now();
-    let home = home(flows)?;
+    let home = flows.home()?;
     let files = request.files.absolute(&flows.environment.current_dir)?;
     let mode = request.terms.mode.or(flows.person()?.apply_mode).unwrap_or(ApplyMode::Apply);
     let patch_file = match &request.source {
@@ -226,24 +227,24 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
 /// Puts right what a killed process left in this worktree. Returns what was done; `None` when there was nothing.
 pub fn recover(flows: &Flows, ask: Ask<'_>) -> Result<Option<String>, Failure> {
     let repository = flows.repository()?;
-    let home = home(flows)?;
+    let home = flows.home()?;
     let _lock = ApplyLock::take(&repository)?;
     land::recover(&repository, &home.join("kept"), ask)
         .map_err(|trouble| Failure { hints: trouble.hints, ..Failure::new(Kind::Other, trouble.message) })
 }
 
-fn home(flows: &Flows) -> Result<PathBuf, Failure> {
-    let missing = || Failure::new(Kind::Other, "there is no home directory").hinted("Set ORACLE_HOME_DIR or HOME.");
-    flows.environment.oracle_home.clone().ok_or_else(missing)
-}
-
 fn session_patch(home: &Path, name: Option<&str>) -> Result<PathBuf, Failure> {
+    let shelf = Shelf::of(home);
+    let found = match name {
+        Some(name) => shelf.session(name),
+        None => shelf.last(|session| session.has("diff.patch"))?,
+    };
     let missing = || match name {
-        Some(name) => Failure::new(Kind::Other, format!("there is no session with a patch and this name: {name}")),
+        Some(name) => Failure::new(Kind::Other, format!("there is no session with this name: {name}")),
         None => Failure::new(Kind::Other, "there is no session with a patch"),
     };
-    let folder = Session::find(home, name).ok_or_else(|| missing().hinted("git oracle apply --patch FILE"))?;
-    Ok(folder.join("diff.patch"))
+    let session = found.ok_or_else(|| missing().hinted("git oracle session list"))?;
+    Ok(session.directory.join("diff.patch"))
 }
 
 fn conclude(outcome: &mut Outcome, ended: Result<(), Trouble>, began: Instant) {

@@ -55,12 +55,7 @@ impl Proposal {
 
     /// Returns what a reply proposes for the files of HEAD. A file with a hunk that has no place is left out whole.
     /// `base` is the commit that the reply was asked about: a file that changed since is merged.
-    pub fn of_reply(
-        reply: &[u8],
-        base: Option<&str>,
-        repository: &Repository,
-        terms: &Terms,
-    ) -> Result<Self, Failure> {
+    pub fn of_reply(reply: &[u8], base: Option<&str>, repository: &Repository, terms: &Terms) -> Result<Self, Failure> {
         let files = repository.commit_files(repository.head()?.as_ref())?;
         let base = match base {
             Some(revision) => Some(repository.commit_files(Some(&repository.resolve(revision)?))?),
