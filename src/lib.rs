@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod base;
+pub mod bundle;
 pub mod change;
 pub mod cli;
 pub mod contract;
