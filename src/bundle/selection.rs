@@ -178,6 +178,8 @@ fn normal(pattern: &str, whole: &str) -> Result<String, SelectionError> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn selection(patterns: &[&str]) -> Selection {
@@ -245,6 +247,22 @@ mod tests {
         ];
         for (patterns, directory, expected) in cases {
             assert_eq!(selection(patterns).reaches(directory.as_bytes()), expected, "{patterns:?} {directory}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_directory_that_is_not_walked_hides_nothing_that_is_meant(
+            patterns in proptest::collection::vec("!?(a|b|\\*|\\*\\*|\\[ab\\]|\\{a,b\\}|/|\\?|\\[){1,6}", 0..4),
+            path in "[ab]{1,2}(/[ab]{1,2}){0,4}",
+        ) {
+            if let Ok(selection) = Selection::parse(&patterns, &[])
+                && selection.takes(&path.as_str().into())
+            {
+                for (at, _) in path.match_indices('/') {
+                    prop_assert!(selection.reaches(&path.as_bytes()[..at]), "{}", &path[..at]);
+                }
+            }
         }
     }
 

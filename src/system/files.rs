@@ -64,12 +64,18 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 
 /// Replaces `path` by a file with the permissions that the umask leaves.
 pub fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    stream_shared(path, &mut |out| out.write_all(bytes))
+    replace(path, 0o666, &mut |out| out.write_all(bytes))
 }
 
-/// Replaces `path` by what `content` writes, with the permissions that the umask leaves.
+/// Replaces a file that somebody named by what `content` writes, with the permissions that the umask leaves. A link or a
+/// device in its place is refused: `/dev/null` is not ours to replace.
 pub fn stream_shared(path: &Path, content: Content<'_>) -> Result<(), FileError> {
-    replace(path, 0o666, content)
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            Err(FileError::WrongType { path: path.to_owned(), expected: "a regular file" })
+        }
+        _ => replace(path, 0o666, content),
+    }
 }
 
 /// Replaces `path` by a program that everybody may run, as far as the umask leaves it.
