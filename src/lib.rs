@@ -14,4 +14,5 @@ pub mod gate;
 pub mod git;
 pub mod patch;
 pub mod policy;
+pub mod secret;
 pub mod system;

@@ -18,6 +18,7 @@ use crate::bundle::text;
 use crate::bundle::zip;
 use crate::bundle::zip::Archive;
 use crate::bundle::zip::Deflater;
+use crate::secret::Scanner;
 
 /// A package holds no more files: with its own documents this is what a plain zip archive can hold.
 pub const MAX_FILES: usize = 65_000;
@@ -46,7 +47,8 @@ impl Limits {
 pub struct TooManyFiles;
 
 /// Looks at contents and packs them. Each thread has its own.
-pub struct Preparer {
+pub struct Preparer<'s> {
+    scanner: &'s Scanner<'s>,
     deflater: Option<Deflater>,
 }
 
@@ -64,9 +66,9 @@ enum Content {
 /// Why a file does not get in, with more about it.
 pub type Refused = (Reason, Option<String>);
 
-impl Preparer {
-    pub fn new(format: Format) -> Self {
-        Preparer { deflater: (format == Format::Zip).then(Deflater::new) }
+impl<'s> Preparer<'s> {
+    pub fn new(format: Format, scanner: &'s Scanner<'s>) -> Self {
+        Preparer { scanner, deflater: (format == Format::Zip).then(Deflater::new) }
     }
 
     /// Packs a file, or says why not.
@@ -82,6 +84,12 @@ impl Preparer {
         if std::str::from_utf8(&content).is_err() {
             return Err((Reason::NotUtf8, None));
         }
+        if self.scanner.finds(path.as_bytes()) {
+            return Err((Reason::Secret, Some("in its path".to_owned())));
+        }
+        if let Some(first) = self.scanner.scan(&content).first() {
+            return Err((Reason::Secret, Some(format!("{} in line {}", first.label, first.line))));
+        }
         let entry = FileEntry { path: name.to_owned(), bytes: content.len() as u64, sha256: Sha256Hex::of(&content) };
         let content = match &mut self.deflater {
             None => Content::Text(content),
@@ -95,7 +103,8 @@ impl Preparer {
 }
 
 /// A package that is being made. Files come in the order of their paths.
-pub struct Packer {
+pub struct Packer<'s> {
+    scanner: &'s Scanner<'s>,
     format: Format,
     limits: Limits,
     entries: Vec<FileEntry>,
@@ -104,9 +113,9 @@ pub struct Packer {
     total: u64,
 }
 
-impl Packer {
-    pub const fn new(format: Format, limits: Limits) -> Self {
-        Packer { format, limits, entries: Vec::new(), contents: Vec::new(), exclusions: Vec::new(), total: 0 }
+impl<'s> Packer<'s> {
+    pub const fn new(format: Format, limits: Limits, scanner: &'s Scanner<'s>) -> Self {
+        Packer { scanner, format, limits, entries: Vec::new(), contents: Vec::new(), exclusions: Vec::new(), total: 0 }
     }
 
     /// Returns why a file of this size does not get in, whatever is in it.
@@ -133,13 +142,22 @@ impl Packer {
         Ok(())
     }
 
-    /// Leaves a file out.
+    /// Leaves a file out. A secret in its path is not told with it.
     pub fn exclude(&mut self, path: RepoPath, (reason, detail): Refused) {
+        let path = match self.scanner.finds(path.as_bytes()) {
+            true => RepoPath::new(self.scanner.redact(path.as_bytes()).0),
+            false => path,
+        };
         self.exclusions.push(Exclusion { path, reason, detail });
     }
 
     /// Returns the package.
-    pub fn finish(mut self, filters: Filters) -> Package {
+    pub fn finish(mut self, mut filters: Filters) -> Package {
+        for pattern in filters.include.iter_mut().chain(&mut filters.exclude) {
+            if self.scanner.finds(pattern.as_bytes()) {
+                *pattern = String::from_utf8_lossy(&self.scanner.redact(pattern.as_bytes()).0).into_owned();
+            }
+        }
         self.exclusions.sort_by(|a, b| a.path.cmp(&b.path));
         let manifest = Manifest::new(self.format, filters, self.entries);
         Package { format: self.format, manifest, exclusions: self.exclusions, contents: self.contents }
@@ -224,14 +242,17 @@ impl Write for Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Rules;
 
     fn filters() -> Filters {
         Filters { include: Vec::new(), exclude: Vec::new(), max_file_size: 10, max_total_size: 15 }
     }
 
     fn pack(format: Format, files: &[(&str, &str)]) -> Package {
-        let mut packer = Packer::new(format, Limits { file: 10, total: 15 });
-        let mut preparer = Preparer::new(format);
+        let rules = Rules::built_in();
+        let scanner = Scanner::new(&rules);
+        let mut packer = Packer::new(format, Limits { file: 10, total: 15 }, &scanner);
+        let mut preparer = Preparer::new(format, &scanner);
         for (path, content) in files {
             let path = RepoPath::from(*path);
             match preparer.prepare(&path, content.as_bytes().to_vec()) {
@@ -301,8 +322,10 @@ mod tests {
 
     #[test]
     fn more_files_than_an_archive_holds_are_refused() {
-        let mut packer = Packer::new(Format::Text, Limits::DEFAULT);
-        let mut preparer = Preparer::new(Format::Text);
+        let rules = Rules::built_in();
+        let scanner = Scanner::new(&rules);
+        let mut packer = Packer::new(Format::Text, Limits::DEFAULT, &scanner);
+        let mut preparer = Preparer::new(Format::Text, &scanner);
         for number in 0..=MAX_FILES {
             let path = RepoPath::from(format!("f{number:05}").as_str());
             let added = packer.add(&path, preparer.prepare(&path, Vec::new()).ok().unwrap());

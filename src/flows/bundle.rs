@@ -27,6 +27,8 @@ use crate::flows::active::repo_config;
 use crate::git::Found;
 use crate::git::FoundKind;
 use crate::policy::BundleConfig;
+use crate::secret::Rules;
+use crate::secret::Scanner;
 use crate::system;
 use crate::system::Beneath;
 use crate::system::TemporaryFile;
@@ -60,14 +62,16 @@ pub fn pack(flows: &Flows, request: &Request) -> Result<Package, Failure> {
     };
     let config = repo_config(&repository)?.bundle;
     let limits = limits(request, &config)?;
-    let selection = select(&request.patterns, &config, top)?;
+    let rules = Rules::built_in();
+    let scanner = Scanner::new(&rules);
+    let selection = select(&request.patterns, &config, top, &scanner)?;
     let found = repository.working_files(&flows.environment, &|directory| selection.reaches(directory))?;
     if let [pattern, ..] = selection.idle(found.iter().map(|found| &found.path)).as_slice() {
-        return Err(Failure::new(Kind::Other, format!("no file matches the pattern: {pattern}"))
+        return Err(Failure::new(Kind::Other, format!("no file matches the pattern: {}", told(pattern, &scanner)))
             .hinted("A pattern is written from the top of the repository: src/, '*.md', 'src/**/*.rs'."));
     }
     let own = request.output.as_deref().and_then(|output| inside(&flows.environment.current_dir.join(output), top));
-    let mut packer = Packer::new(request.format, limits);
+    let mut packer = Packer::new(request.format, limits, &scanner);
     let mut candidates = Vec::new();
     for found in found {
         match refuse(&found, &selection, own.as_ref()) {
@@ -76,7 +80,8 @@ pub fn pack(flows: &Flows, request: &Request) -> Result<Package, Failure> {
             Fate::Candidate(size) => candidates.push((found.path, size)),
         }
     }
-    fill(&mut packer, candidates, &Beneath::open(top)?, request.format, limits.file)?;
+    let source = Source { beneath: Beneath::open(top)?, format: request.format, limit: limits.file, scanner: &scanner };
+    fill(&mut packer, candidates, &source)?;
     let package = packer.finish(Filters {
         include: selection.include,
         exclude: selection.exclude,
@@ -124,7 +129,7 @@ fn limits(request: &Request, config: &BundleConfig) -> Result<Limits, Failure> {
 }
 
 /// Reads the patterns. A path that names the working tree in full is taken from its top.
-fn select(patterns: &[String], config: &BundleConfig, top: &Path) -> Result<Selection, Failure> {
+fn select(patterns: &[String], config: &BundleConfig, top: &Path, scanner: &Scanner<'_>) -> Result<Selection, Failure> {
     let from_top = |pattern: &String| match Path::new(pattern).strip_prefix(top).ok().and_then(Path::to_str) {
         Some("") => ".".to_owned(),
         Some(rest) => rest.to_owned(),
@@ -132,9 +137,14 @@ fn select(patterns: &[String], config: &BundleConfig, top: &Path) -> Result<Sele
     };
     let patterns: Vec<String> = patterns.iter().map(from_top).collect();
     Selection::parse(&patterns, &config.exclude).map_err(|error| {
-        Failure::new(Kind::Usage, error.to_string())
+        Failure::new(Kind::Usage, told(&error.to_string(), scanner))
             .hinted("A pattern is written from the top of the repository: src/, '*.md', 'src/**/*.rs'.")
     })
+}
+
+/// Returns a text that somebody typed, as it may be shown.
+fn told(text: &str, scanner: &Scanner<'_>) -> String {
+    String::from_utf8_lossy(&scanner.redact(text.as_bytes()).0).into_owned()
 }
 
 /// What happens to something that was found, as far as its content does not matter.
@@ -168,13 +178,7 @@ fn refuse(found: &Found, selection: &Selection, own: Option<&RepoPath>) -> Fate 
 }
 
 /// Reads the candidates in their order, some of them at a time, until there is no room left.
-fn fill(
-    packer: &mut Packer,
-    candidates: Vec<(RepoPath, u64)>,
-    beneath: &Beneath,
-    format: Format,
-    limit: u64,
-) -> Result<(), Failure> {
+fn fill(packer: &mut Packer<'_>, candidates: Vec<(RepoPath, u64)>, source: &Source<'_>) -> Result<(), Failure> {
     let mut candidates = candidates.into_iter().peekable();
     while candidates.peek().is_some() {
         let (mut ahead, mut bytes) = (Vec::new(), 0);
@@ -189,7 +193,7 @@ fn fill(
                 }
             }
         }
-        let prepared = prepare(&ahead, beneath, format, limit);
+        let prepared = source.prepare(&ahead);
         for (path, prepared) in ahead.into_iter().zip(prepared) {
             match prepared {
                 Ok(prepared) => packer.add(&path, prepared).map_err(|error| {
@@ -203,35 +207,46 @@ fn fill(
     Ok(())
 }
 
-/// Reads files and packs each, on all processors. The content that is looked at is the one that is packed.
-fn prepare(paths: &[RepoPath], beneath: &Beneath, format: Format, limit: u64) -> Vec<Result<Prepared, Refused>> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let (mut beneath, mut preparer, mut done) = (beneath.fork(), Preparer::new(format), Vec::new());
-        loop {
-            let start = next.fetch_add(PORTION, Ordering::Relaxed);
-            let Some(portion) = paths.get(start..(start + PORTION).min(paths.len())) else { return done };
-            if portion.is_empty() {
-                return done;
+/// Where contents come from, and how they are packed.
+struct Source<'s> {
+    beneath: Beneath,
+    format: Format,
+    limit: u64,
+    scanner: &'s Scanner<'s>,
+}
+
+impl Source<'_> {
+    /// Reads files and packs each, on all processors. The content that is looked at is the one that is packed.
+    fn prepare(&self, paths: &[RepoPath]) -> Vec<Result<Prepared, Refused>> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let (mut beneath, mut preparer, mut done) =
+                (self.beneath.fork(), Preparer::new(self.format, self.scanner), Vec::new());
+            loop {
+                let start = next.fetch_add(PORTION, Ordering::Relaxed);
+                let Some(portion) = paths.get(start..(start + PORTION).min(paths.len())) else { return done };
+                if portion.is_empty() {
+                    return done;
+                }
+                for (offset, path) in portion.iter().enumerate() {
+                    let read = beneath.read(path.as_bytes(), self.limit).map_err(|error| refused(&error));
+                    done.push((start + offset, read.and_then(|content| preparer.prepare(path, content))));
+                }
             }
-            for (offset, path) in portion.iter().enumerate() {
-                let read = beneath.read(path.as_bytes(), limit).map_err(|error| refused(&error));
-                done.push((start + offset, read.and_then(|content| preparer.prepare(path, content))));
-            }
-        }
-    };
-    let mut done: Vec<_> = match system::threads_for(paths.len() / PORTION) {
-        1 => work(),
-        threads => std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
-                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            workers.into_iter().flat_map(join).collect()
-        }),
-    };
-    done.sort_unstable_by_key(|(position, _)| *position);
-    done.into_iter().map(|(_, prepared)| prepared).collect()
+        };
+        let mut done: Vec<_> = match system::threads_for(paths.len() / PORTION) {
+            1 => work(),
+            threads => std::thread::scope(|scope| {
+                let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+                let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
+                    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                workers.into_iter().flat_map(join).collect()
+            }),
+        };
+        done.sort_unstable_by_key(|(position, _)| *position);
+        done.into_iter().map(|(_, prepared)| prepared).collect()
+    }
 }
 
 fn refused(error: &Unread) -> Refused {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use git_oracle::secret;
 use serde_json::Value;
 use serde_json::json;
 
@@ -389,4 +390,51 @@ fn worktrees_submodules_and_other_repositories_are_told_apart() {
     env.git(&["worktree", "add", "-q", "../linked"]);
     let linked = env.oracle_in(&env.root().join("linked"), &["bundle", "--dry-run", "--json", "src"]).json();
     assert_eq!(packed(&linked), ["src/lexer.rs", "src/parser.rs"]);
+}
+
+#[test]
+fn nothing_that_looks_like_a_secret_is_packed_or_shown() {
+    let env = TestEnv::new();
+    let token = secret::fill("ghp_<alnum:30><crc62>", 7);
+    env.write("src/config.rs", &format!("// fine\nconst TOKEN: &str = \"{token}\";\n"));
+    env.write(&format!("notes/{token}.txt"), "only the name\n");
+    env.write(".gitignore", "*.log\n");
+    env.write(&format!("{token}.log"), "ignored\n");
+    // An allowance is for a person's own commits, not for what is sent.
+    env.write("src/allowed.rs", &format!("let token = \"{token}\"; // oracle:allow-secret\n"));
+    let path = env.root().join("context.zip");
+    let mut written = String::new();
+    for format in ["text", "zip"] {
+        let pattern = format!("!{token}");
+        let args = ["bundle", "--format", format, "--output", path.to_str().unwrap(), &pattern];
+        for ran in [env.expect(0, &[&args[..], &["--json"]].concat()), env.expect(0, &args)] {
+            written += &ran.shown();
+        }
+        let report = report(&env, &["--format", format]);
+        assert_eq!(
+            left_out(&report),
+            [
+                "***REDACTED***.log ignored",
+                "notes/***REDACTED***.txt secret",
+                "src/allowed.rs secret",
+                "src/config.rs secret"
+            ]
+        );
+        assert_eq!(report["excluded"][3]["detail"], "github_token in line 2");
+        let package = std::fs::read(&path).unwrap();
+        match format {
+            "zip" => unzip(&package).iter().for_each(|(name, content)| {
+                written += name;
+                written += &String::from_utf8_lossy(content);
+            }),
+            _ => written += &String::from_utf8_lossy(&package),
+        }
+    }
+    assert!(written.contains("src/config.rs") && !written.contains(&token[4..]), "{written}");
+    for (pattern, code) in [(token.clone(), 1), (format!("../{token}"), 129)] {
+        let ran = env.expect(code, &["bundle", &pattern]);
+        assert!(!ran.stderr.contains(&token[4..]), "{}", ran.stderr);
+    }
+    let ran = env.expect(1, &["bundle", "src/config.rs"]);
+    assert!(!ran.stderr.contains(&token[4..]) && ran.stderr.contains("src/config.rs (secret)"), "{}", ran.stderr);
 }

@@ -4,6 +4,8 @@
 #[path = "../../it/support/unzip.rs"]
 mod unzip;
 
+use std::sync::LazyLock;
+
 use git_oracle::base::RepoPath;
 use git_oracle::base::parse_size;
 use git_oracle::bundle::Filters;
@@ -12,6 +14,8 @@ use git_oracle::bundle::Limits;
 use git_oracle::bundle::Packer;
 use git_oracle::bundle::Preparer;
 use git_oracle::bundle::Selection;
+use git_oracle::secret::Rules;
+use git_oracle::secret::Scanner;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (Vec<String>, Vec<String>, Vec<(Vec<u8>, Vec<u8>)>)| {
@@ -28,8 +32,11 @@ fuzz_target!(|input: (Vec<String>, Vec<String>, Vec<(Vec<u8>, Vec<u8>)>)| {
             let _ = selection.is_excluded(&path);
         }
     }
+    static RULES: LazyLock<Rules> = LazyLock::new(Rules::built_in);
+    let scanner = Scanner::new(&RULES);
     for format in [Format::Text, Format::Zip] {
-        let (mut packer, mut preparer) = (Packer::new(format, Limits { file: 1000, total: 5000 }), Preparer::new(format));
+        let mut packer = Packer::new(format, Limits { file: 1000, total: 5000 }, &scanner);
+        let mut preparer = Preparer::new(format, &scanner);
         for (path, content) in &files {
             let path = RepoPath::new(path.clone());
             match preparer.prepare(&path, content.clone()) {
