@@ -1,8 +1,9 @@
 //! Files that were meant and are not in the package, each with its reason.
 
+use serde::Serialize;
+use serde::Serializer;
+use serde::ser::SerializeMap;
 use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
 
 use crate::base::RepoPath;
 use crate::base::put_path;
@@ -79,12 +80,19 @@ pub struct Exclusion {
     pub detail: Option<String>,
 }
 
-impl Exclusion {
-    /// Returns the path and the reason as a package tells them.
-    pub fn document(&self) -> Map<String, Value> {
-        let mut fields = Map::new();
-        put_path(&mut fields, "path", &self.path);
-        fields.insert("reason".into(), json!(self.reason.as_str()));
-        fields
+impl Serialize for Exclusion {
+    /// Writes the path and the reason, as a package tells them. There may be a million.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        match self.path.to_str() {
+            Some(text) => fields.serialize_entry("path", text)?,
+            None => {
+                let mut quoted = Map::new();
+                put_path(&mut quoted, "path", &self.path);
+                quoted.iter().try_for_each(|(name, value)| fields.serialize_entry(name, value))?;
+            }
+        }
+        fields.serialize_entry("reason", self.reason.as_str())?;
+        fields.end()
     }
 }

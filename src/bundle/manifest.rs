@@ -1,8 +1,6 @@
 //! The documents of a package: what it is, what is in it, what was left out.
 
 use serde::Serialize;
-use serde_json::Map;
-use serde_json::Value;
 
 use crate::base::Sha256Hex;
 use crate::bundle::Exclusion;
@@ -64,14 +62,14 @@ impl Manifest {
 /// What was left out of a package.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ExcludedFiles {
+pub(super) struct ExcludedFiles<'a> {
     schema_version: u32,
-    excluded: Vec<Map<String, Value>>,
+    excluded: &'a [Exclusion],
 }
 
-impl ExcludedFiles {
-    pub fn new(exclusions: &[Exclusion]) -> Self {
-        ExcludedFiles { schema_version: SCHEMA_VERSION, excluded: exclusions.iter().map(Exclusion::document).collect() }
+impl<'a> ExcludedFiles<'a> {
+    pub const fn new(excluded: &'a [Exclusion]) -> Self {
+        ExcludedFiles { schema_version: SCHEMA_VERSION, excluded }
     }
 }
 

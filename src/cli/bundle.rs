@@ -217,9 +217,9 @@ fn preview(package: &Package, request: &Request) -> Result<(), Failure> {
 fn describe(package: &Package, request: &Request, dry_run: bool) -> Result<Value, Failure> {
     let bytes = package.bytes().map_err(|error| unwritten(&error))?;
     let left = |exclusion: &Exclusion| {
-        let mut fields = exclusion.document();
-        fields.insert("detail".into(), json!(exclusion.detail));
-        Value::Object(fields)
+        let mut fields = json!(exclusion);
+        fields["detail"] = json!(exclusion.detail);
+        fields
     };
     Ok(json!({
         "format": package.format.as_str(),
