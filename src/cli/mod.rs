@@ -5,6 +5,7 @@
 mod agent;
 mod agent_setup;
 mod apply;
+mod bundle;
 mod contract;
 mod demo;
 mod doctor;
@@ -88,6 +89,7 @@ enum Command {
     Contract(contract::ContractArgs),
     Gate(gate::GateArgs),
     Apply(apply::ApplyArgs),
+    Bundle(bundle::BundleArgs),
     Hook(hook::HookArgs),
     Hooks(hooks::HooksArgs),
     Events(events::EventsArgs),
@@ -158,6 +160,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Contract(args) => contract::contract(&app, args),
         Command::Gate(args) => gate::gate(&app, args),
         Command::Apply(args) => apply::apply(&app, args),
+        Command::Bundle(args) => bundle::bundle(&app, args),
         Command::Hook(args) => hook::hook(&app, args),
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
@@ -187,6 +190,7 @@ impl Command {
             Command::Contract(args) => args.wants_json(),
             Command::Gate(args) => args.wants_json(),
             Command::Apply(args) => args.wants_json(),
+            Command::Bundle(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
             Command::Events(args) => args.wants_json(),
             Command::Session(args) => args.wants_json(),

@@ -2,6 +2,7 @@
 //!
 //! Only this room asks the real ones. The environment is read once into a value and handed on.
 
+mod beneath;
 mod clock;
 mod environment;
 mod files;
@@ -12,10 +13,16 @@ mod neighbours;
 mod process;
 mod threads;
 
+pub use beneath::Beneath;
+pub use beneath::Listed;
+pub use beneath::ListedKind;
+pub use beneath::Unread;
 pub use clock::now;
 pub use clock::seconds_since;
 pub use environment::Environment;
+pub use files::Content;
 pub use files::FileError;
+pub use files::TemporaryFile;
 pub use files::append;
 pub use files::create_new_private_dir;
 pub use files::create_private_dir;
@@ -26,6 +33,7 @@ pub use files::open_log;
 pub use files::read_limited;
 pub use files::remove_file;
 pub use files::scratch_file;
+pub use files::stream_shared;
 pub use files::write_executable;
 pub use files::write_new;
 pub use files::write_private;

@@ -5,19 +5,27 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// Who may import whom. `docs/architecture.md` explains it.
-const ROOMS: [(&str, &[&str]); 12] = [
+const ROOMS: [(&str, &[&str]); 14] = [
     ("base", &[]),
     ("agent", &["base"]),
     ("change", &["base"]),
     ("contract", &["base"]),
     ("policy", &["base"]),
+    ("secret", &["base"]),
     ("patch", &["base", "change"]),
+    ("bundle", &["base", "secret"]),
     ("gate", &["base", "change", "contract", "policy"]),
     ("system", &["base"]),
     ("git", &["base", "change", "system"]),
     ("evidence", &["base", "system"]),
-    ("flows", &["base", "agent", "change", "contract", "policy", "patch", "gate", "system", "git", "evidence"]),
-    ("cli", &["base", "agent", "change", "contract", "patch", "gate", "system", "flows"]),
+    (
+        "flows",
+        &[
+            "base", "agent", "change", "contract", "policy", "secret", "patch", "bundle", "gate", "system", "git",
+            "evidence",
+        ],
+    ),
+    ("cli", &["base", "agent", "change", "contract", "patch", "bundle", "gate", "system", "flows"]),
 ];
 
 fn source_files(directory: &Path) -> Vec<PathBuf> {

@@ -8,6 +8,8 @@ mod apply_commit;
 mod apply_kill;
 mod apply_push;
 mod architecture;
+mod bundle;
+mod bundle_hostile;
 mod contract;
 mod demo;
 mod docs;
