@@ -14,3 +14,4 @@ pub mod git;
 pub mod patch;
 pub mod policy;
 pub mod system;
+pub mod transport;

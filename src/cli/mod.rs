@@ -15,6 +15,7 @@ mod extract;
 mod gate;
 mod generate;
 mod github;
+mod guard;
 mod hook;
 mod hooks;
 mod init;
@@ -91,6 +92,8 @@ enum Command {
     Events(events::EventsArgs),
     Extract(extract::ExtractArgs),
     #[command(hide = true)]
+    Guard(guard::GuardArgs),
+    #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
 
@@ -159,6 +162,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
         Command::Extract(args) => extract::extract(&app, args),
+        Command::Guard(args) => Ok(guard::guard(args)),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     }
 }
@@ -186,9 +190,12 @@ impl Command {
             Command::Hooks(args) => args.wants_json(),
             Command::Events(args) => args.wants_json(),
             // It prints its own document, also when there is no patch.
-            Command::Init(_) | Command::Extract(_) | Command::Demo(_) | Command::Hook(_) | Command::Generate(_) => {
-                false
-            }
+            Command::Init(_)
+            | Command::Extract(_)
+            | Command::Demo(_)
+            | Command::Hook(_)
+            | Command::Guard(_)
+            | Command::Generate(_) => false,
         }
     }
 }

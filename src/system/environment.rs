@@ -28,6 +28,47 @@ pub struct Environment {
     /// This very program, when the system can say where it lies.
     pub program: Option<PathBuf>,
     pub git: GitVariables,
+    pub browser: BrowserVariables,
+}
+
+/// What says where the browser and its profile are, and what a browser needs to run.
+#[derive(Debug, Clone, Default)]
+pub struct BrowserVariables {
+    /// `$CHROME_PATH`.
+    pub browser: Option<PathBuf>,
+    /// `$CHROMEDRIVER_PATH`.
+    pub driver: Option<PathBuf>,
+    /// `$CHROME_PROFILE_DIR`.
+    pub profile: Option<PathBuf>,
+    /// Where windows appear, proxies, and the like.
+    pub inherited: Vec<(OsString, OsString)>,
+}
+
+/// What a browser may need beside the variables that every program inherits.
+const BROWSER: [&str; 16] = [
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+    "XDG_SESSION_TYPE",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "FONTCONFIG_FILE",
+    "FONTCONFIG_PATH",
+    "all_proxy",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "HTTP_PROXY",
+];
+
+impl BrowserVariables {
+    /// Tells whether a window can appear anywhere.
+    pub fn has_display(&self) -> bool {
+        self.inherited.iter().any(|(name, value)| (name == "DISPLAY" || name == "WAYLAND_DISPLAY") && !value.is_empty())
+    }
 }
 
 /// What git tells a hook about where things are.
@@ -88,10 +129,12 @@ impl Environment {
         let mut merge_heads = Vec::new();
         let mut git = GitVariables::default();
         let mut inherited = Vec::new();
+        let mut for_browser = Vec::new();
         for (name, value) in env::vars_os() {
             match name.to_str() {
                 Some(name) if name.starts_with("GIT_") => git.note(name, value),
                 Some(text) if TOOLS.contains(&text) || text.starts_with("LC_") => inherited.push((name, value)),
+                Some(text) if BROWSER.contains(&text) => for_browser.push((name, value)),
                 Some(name) => merge_heads.extend(name.strip_prefix("GITHEAD_").and_then(Oid::from_hex)),
                 None => {}
             }
@@ -108,6 +151,12 @@ impl Environment {
             inherited,
             program: env::current_exe().ok(),
             git,
+            browser: BrowserVariables {
+                browser: path("CHROME_PATH"),
+                driver: path("CHROMEDRIVER_PATH"),
+                profile: path("CHROME_PROFILE_DIR"),
+                inherited: for_browser,
+            },
         })
     }
 }
@@ -139,3 +188,18 @@ const TOOLS: [&str; 24] = [
     "XDG_DATA_HOME",
     "SOURCE_DATE_EPOCH",
 ];
+
+/// Returns how this very program is started again, also when its file was replaced meanwhile.
+pub fn own_program() -> std::io::Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { env::current_exe() }
+}
+
+/// Returns the name of this machine.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Tells whether we may do everything.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

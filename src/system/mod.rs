@@ -2,6 +2,7 @@
 //!
 //! Only this room asks the real ones. The environment is read once into a value and handed on.
 
+mod children;
 mod clock;
 mod environment;
 mod files;
@@ -10,10 +11,23 @@ mod job;
 mod lock;
 mod neighbours;
 mod process;
+mod random;
 mod threads;
 
+pub use children::adopt_orphans;
+pub use children::ask_to_end;
+pub use children::become_program;
+pub use children::children_of;
+pub use children::end_all_children;
+pub use children::end_with_parent;
+pub use children::is_alive;
+pub use children::reap;
 pub use clock::now;
+pub use environment::BrowserVariables;
 pub use environment::Environment;
+pub use environment::host_name;
+pub use environment::is_root;
+pub use environment::own_program;
 pub use files::FileError;
 pub use files::append;
 pub use files::create_new_private_dir;
@@ -40,4 +54,5 @@ pub use neighbours::is_at_work;
 pub use process::Finished;
 pub use process::ProcessError;
 pub use process::run;
+pub use random::random_hex;
 pub use threads::threads_for;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// Who may import whom. `docs/architecture.md` explains it.
-const ROOMS: [(&str, &[&str]); 12] = [
+const ROOMS: [(&str, &[&str]); 13] = [
     ("base", &[]),
     ("agent", &["base"]),
     ("change", &["base"]),
@@ -15,8 +15,12 @@ const ROOMS: [(&str, &[&str]); 12] = [
     ("gate", &["base", "change", "contract", "policy"]),
     ("system", &["base"]),
     ("git", &["base", "change", "system"]),
+    ("transport", &["base", "system"]),
     ("evidence", &["base", "system"]),
-    ("flows", &["base", "agent", "change", "contract", "policy", "patch", "gate", "system", "git", "evidence"]),
+    (
+        "flows",
+        &["base", "agent", "change", "contract", "policy", "patch", "gate", "system", "git", "transport", "evidence"],
+    ),
     ("cli", &["base", "agent", "change", "contract", "patch", "gate", "system", "flows"]),
 ];
 

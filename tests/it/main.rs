@@ -8,6 +8,7 @@ mod apply_commit;
 mod apply_kill;
 mod apply_push;
 mod architecture;
+mod browser;
 mod contract;
 mod demo;
 mod docs;
