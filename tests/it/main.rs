@@ -9,6 +9,7 @@ mod apply_kill;
 mod apply_push;
 mod architecture;
 mod browser;
+mod browser_ends;
 mod contract;
 mod demo;
 mod docs;

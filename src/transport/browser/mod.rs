@@ -276,7 +276,7 @@ impl Drop for Browser {
         if let Some(client) = self.client.take() {
             if self.is_stuck.get() {
                 // The client would wait in line behind the command that was given up.
-                self.runtime.block_on(async { client.persist().await }).ok();
+                drop(client);
                 if let Source::Remote(endpoint) = &self.source {
                     let _ = delete_session(&self.runtime, endpoint, &self.session_id);
                 }

@@ -101,7 +101,7 @@ impl Source {
             Source::Remote(_) => return Ok(None),
         };
         let command = vec![machine.driver()?.into_os_string(), OsString::from("--port=0")];
-        let temporary = machine.temporary.clone();
+        let temporary = machine.temporary_dir()?;
         Ok(Some((machine, Order { profile, patience, temporary, visited, is_driver: true, command })))
     }
 
