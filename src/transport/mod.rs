@@ -2,15 +2,19 @@
 //!
 //! - [`Launch`](driver::Launch) says where a browser comes from: one of ours, one that is already there, a remote one.
 //! - [`Browser`] drives it: pages, scripts, files, pictures. Every step has a time limit.
+//! - [`Api`](api::Api) asks over the OpenAI Responses API.
 //! - [`Fault`] is how anything here ends early, with a name that scripts rely on.
 //!
-//! Functions block. The libraries below need a runtime; it lives inside of [`Browser`] and starts with it. Nothing here
+//! Functions block. The libraries below need a runtime; it lives inside of [`Browser`] and [`Api`](api::Api) and
+//! starts with them. Nothing here
 //! knows about sessions on disk, prints, or reads cookies.
 
+pub mod api;
 mod browser;
 pub mod driver;
 mod fault;
 mod http;
+mod wait;
 
 pub use browser::Browser;
 pub use browser::Target;

@@ -336,7 +336,8 @@ fn a_browser_that_stands_still_is_not_waited_for() {
 
 #[test]
 fn whatever_ends_the_browser_is_named_at_once() {
-    let cases: [(&str, fn(&str) -> bool); 4] =
+    type Which = fn(&str) -> bool;
+    let cases: [(&str, Which); 4] =
         [("browser", is_browser), ("page", is_page), ("driver", is_driver), ("guard", is_guard)];
     for (name, is_it) in cases {
         let dir = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 
 mod agent;
 mod agent_setup;
+mod api;
 mod apply;
 mod apply_commit;
 mod apply_kill;
