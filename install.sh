@@ -53,6 +53,12 @@ need() {
     [ -z "$missing" ] || install_packages $missing
 }
 
+# Makes sure that there is a browser, and a driver for it.
+need_browser() {
+    has google-chrome || has chromium-browser || need chromium:chromium
+    need chromedriver:chromium-driver
+}
+
 find_cargo() {
     has cargo || PATH="$HOME/.cargo/bin:$PATH"
     has cargo || die "cargo is missing" "Install Rust from https://rustup.rs, then run this again."
@@ -127,6 +133,7 @@ run_tests() {
     # script(1) gives the tests a terminal to type at.
     need_linker
     need script:bsdutils bash:bash
+    need_browser
     for component in rustfmt clippy; do
         cargo "$(echo $component | sed 's/^rust//')" --version >/dev/null 2>&1 || rustup component add "$component" ||
             die "$component is missing" "rustup component add $component"
@@ -167,6 +174,7 @@ test) run_tests ;;
     build
     install_files
     if [ "$mode" = demo ]; then
+        need_browser
         PATH="$prefix/bin:$PATH" git oracle demo
     fi
     ;;

@@ -16,3 +16,4 @@ pub mod patch;
 pub mod policy;
 pub mod secret;
 pub mod system;
+pub mod transport;

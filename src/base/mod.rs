@@ -12,6 +12,7 @@ mod oid;
 mod path;
 mod plural;
 mod quote;
+mod secret;
 mod size;
 
 pub use canonical::canonical;
@@ -31,4 +32,5 @@ pub use plural::plural;
 pub use quote::quote;
 pub use quote::unquote;
 pub use quote::visible;
+pub use secret::Secret;
 pub use size::parse_size;

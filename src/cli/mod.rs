@@ -16,6 +16,7 @@ mod extract;
 mod gate;
 mod generate;
 mod github;
+mod guard;
 mod hook;
 mod hooks;
 mod init;
@@ -96,6 +97,8 @@ enum Command {
     Extract(extract::ExtractArgs),
     Session(session::SessionArgs),
     #[command(hide = true)]
+    Guard(guard::GuardArgs),
+    #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
 
@@ -166,6 +169,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Events(args) => events::events(&app, &args),
         Command::Extract(args) => extract::extract(&app, args),
         Command::Session(args) => session::session(&app, args),
+        Command::Guard(args) => Ok(guard::guard(args)),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     }
 }
@@ -195,9 +199,12 @@ impl Command {
             Command::Events(args) => args.wants_json(),
             Command::Session(args) => args.wants_json(),
             // It prints its own document, also when there is no patch.
-            Command::Init(_) | Command::Extract(_) | Command::Demo(_) | Command::Hook(_) | Command::Generate(_) => {
-                false
-            }
+            Command::Init(_)
+            | Command::Extract(_)
+            | Command::Demo(_)
+            | Command::Hook(_)
+            | Command::Guard(_)
+            | Command::Generate(_) => false,
         }
     }
 }

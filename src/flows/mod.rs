@@ -18,6 +18,7 @@ pub mod explain;
 pub mod extract;
 mod failure;
 pub mod gate;
+pub mod guard;
 pub mod hook;
 pub mod hooks;
 pub mod init;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::base::Oid;
+use crate::base::Secret;
 
 /// What the surroundings say. No variable here can switch a gate off.
 #[derive(Debug, Clone)]
@@ -28,6 +29,57 @@ pub struct Environment {
     /// This very program, when the system can say where it lies.
     pub program: Option<PathBuf>,
     pub git: GitVariables,
+    pub browser: BrowserVariables,
+    pub api: ApiVariables,
+}
+
+/// What says how an API is reached.
+#[derive(Debug, Clone, Default)]
+pub struct ApiVariables {
+    /// `$OPENAI_API_KEY`.
+    pub key: Option<Secret>,
+    /// `$OPENAI_BASE_URL`.
+    pub base_url: Option<String>,
+}
+
+/// What says where the browser and its profile are, and what a browser needs to run.
+#[derive(Debug, Clone, Default)]
+pub struct BrowserVariables {
+    /// `$CHROME_PATH`.
+    pub browser: Option<PathBuf>,
+    /// `$CHROMEDRIVER_PATH`.
+    pub driver: Option<PathBuf>,
+    /// `$CHROME_PROFILE_DIR`.
+    pub profile: Option<PathBuf>,
+    /// Where windows appear, proxies, and the like.
+    pub inherited: Vec<(OsString, OsString)>,
+}
+
+/// What a browser may need beside the variables that every program inherits.
+const BROWSER: [&str; 16] = [
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+    "XDG_SESSION_TYPE",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "FONTCONFIG_FILE",
+    "FONTCONFIG_PATH",
+    "all_proxy",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "HTTP_PROXY",
+];
+
+impl BrowserVariables {
+    /// Tells whether a window can appear anywhere.
+    pub fn has_display(&self) -> bool {
+        self.inherited.iter().any(|(name, value)| (name == "DISPLAY" || name == "WAYLAND_DISPLAY") && !value.is_empty())
+    }
 }
 
 /// What git tells a hook about where things are.
@@ -85,13 +137,16 @@ impl Environment {
     /// Reads the environment of this process.
     pub fn of_process() -> std::io::Result<Self> {
         let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let mut merge_heads = Vec::new();
         let mut git = GitVariables::default();
         let mut inherited = Vec::new();
+        let mut for_browser = Vec::new();
         for (name, value) in env::vars_os() {
             match name.to_str() {
                 Some(name) if name.starts_with("GIT_") => git.note(name, value),
                 Some(text) if TOOLS.contains(&text) || text.starts_with("LC_") => inherited.push((name, value)),
+                Some(text) if BROWSER.contains(&text) => for_browser.push((name, value)),
                 Some(name) => merge_heads.extend(name.strip_prefix("GITHEAD_").and_then(Oid::from_hex)),
                 None => {}
             }
@@ -99,15 +154,22 @@ impl Environment {
         Ok(Environment {
             current_dir: env::current_dir()?,
             oracle_home: path("ORACLE_HOME_DIR").or_else(|| path("HOME").map(|home| home.join(".oracle"))),
-            log: env::var("ORACLE_LOG").ok().filter(|value| !value.is_empty()),
+            log: text("ORACLE_LOG"),
             github_step_summary: path("GITHUB_STEP_SUMMARY"),
             alternate_object_dirs: env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").filter(|value| !value.is_empty()),
             merge_heads,
-            git_ssh_command: env::var("GIT_SSH_COMMAND").ok().filter(|value| !value.is_empty()),
+            git_ssh_command: text("GIT_SSH_COMMAND"),
             names_ssh_program: path("GIT_SSH").is_some(),
             inherited,
             program: env::current_exe().ok(),
             git,
+            browser: BrowserVariables {
+                browser: path("CHROME_PATH"),
+                driver: path("CHROMEDRIVER_PATH"),
+                profile: path("CHROME_PROFILE_DIR"),
+                inherited: for_browser,
+            },
+            api: ApiVariables { key: text("OPENAI_API_KEY").map(Secret::new), base_url: text("OPENAI_BASE_URL") },
         })
     }
 }
@@ -139,3 +201,18 @@ const TOOLS: [&str; 24] = [
     "XDG_DATA_HOME",
     "SOURCE_DATE_EPOCH",
 ];
+
+/// Returns how this very program is started again, also when its file was replaced meanwhile.
+pub fn own_program() -> std::io::Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { env::current_exe() }
+}
+
+/// Returns the name of this machine.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Tells whether we may do everything.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

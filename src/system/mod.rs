@@ -3,6 +3,7 @@
 //! Only this room asks the real ones. The environment is read once into a value and handed on.
 
 mod beneath;
+mod children;
 mod clock;
 mod environment;
 mod files;
@@ -11,15 +12,29 @@ mod job;
 mod lock;
 mod neighbours;
 mod process;
+mod random;
 mod threads;
 
 pub use beneath::Beneath;
 pub use beneath::Listed;
 pub use beneath::ListedKind;
 pub use beneath::Unread;
+pub use children::adopt_orphans;
+pub use children::ask_to_end;
+pub use children::become_program;
+pub use children::children_of;
+pub use children::end_all_children;
+pub use children::end_with_parent;
+pub use children::is_alive;
+pub use children::reap;
 pub use clock::now;
 pub use clock::seconds_since;
+pub use environment::ApiVariables;
+pub use environment::BrowserVariables;
 pub use environment::Environment;
+pub use environment::host_name;
+pub use environment::is_root;
+pub use environment::own_program;
 pub use files::Content;
 pub use files::FileError;
 pub use files::TemporaryFile;
@@ -50,4 +65,5 @@ pub use neighbours::neighbours;
 pub use process::Finished;
 pub use process::ProcessError;
 pub use process::run;
+pub use random::random_hex;
 pub use threads::threads_for;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// Who may import whom. `docs/architecture.md` explains it.
-const ROOMS: [(&str, &[&str]); 14] = [
+const ROOMS: [(&str, &[&str]); 15] = [
     ("base", &[]),
     ("agent", &["base"]),
     ("change", &["base"]),
@@ -17,12 +17,13 @@ const ROOMS: [(&str, &[&str]); 14] = [
     ("gate", &["base", "change", "contract", "policy"]),
     ("system", &["base"]),
     ("git", &["base", "change", "system"]),
+    ("transport", &["base", "system"]),
     ("evidence", &["base", "system"]),
     (
         "flows",
         &[
             "base", "agent", "change", "contract", "policy", "secret", "patch", "bundle", "gate", "system", "git",
-            "evidence",
+            "transport", "evidence",
         ],
     ),
     ("cli", &["base", "agent", "change", "contract", "patch", "bundle", "gate", "system", "flows"]),
