@@ -21,7 +21,7 @@ const ROOMS: [(&str, &[&str]); 13] = [
         "flows",
         &["base", "agent", "change", "contract", "policy", "secret", "patch", "gate", "system", "git", "evidence"],
     ),
-    ("cli", &["base", "agent", "change", "contract", "patch", "gate", "system", "flows"]),
+    ("cli", &["base", "agent", "change", "contract", "secret", "patch", "gate", "system", "flows"]),
 ];
 
 fn source_files(directory: &Path) -> Vec<PathBuf> {

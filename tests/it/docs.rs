@@ -94,6 +94,7 @@ fn every_rule_and_every_command_is_documented() {
         "docs/ci.md",
         "docs/configuration.md",
         "docs/patches.md",
+        "docs/secrets.md",
     ]
     .map(crate::support::project_file)
     .concat();
