@@ -23,6 +23,7 @@ mod init;
 mod markdown;
 mod render;
 mod sarif;
+mod scan;
 mod session;
 mod session_page;
 mod status;
@@ -98,6 +99,7 @@ enum Command {
     Session(session::SessionArgs),
     #[command(hide = true)]
     Guard(guard::GuardArgs),
+    Scan(scan::ScanArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
@@ -170,6 +172,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Extract(args) => extract::extract(&app, args),
         Command::Session(args) => session::session(&app, args),
         Command::Guard(args) => Ok(guard::guard(args)),
+        Command::Scan(args) => scan::scan(&app, args),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     }
 }
@@ -196,6 +199,7 @@ impl Command {
             Command::Apply(args) => args.wants_json(),
             Command::Bundle(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
+            Command::Scan(args) => args.wants_json(),
             Command::Events(args) => args.wants_json(),
             Command::Session(args) => args.wants_json(),
             // It prints its own document, also when there is no patch.

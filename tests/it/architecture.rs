@@ -22,11 +22,22 @@ const ROOMS: [(&str, &[&str]); 15] = [
     (
         "flows",
         &[
-            "base", "agent", "change", "contract", "policy", "secret", "patch", "bundle", "gate", "system", "git",
-            "transport", "evidence",
+            "base",
+            "agent",
+            "change",
+            "contract",
+            "policy",
+            "secret",
+            "patch",
+            "bundle",
+            "gate",
+            "system",
+            "git",
+            "transport",
+            "evidence",
         ],
     ),
-    ("cli", &["base", "agent", "change", "contract", "patch", "bundle", "gate", "system", "flows"]),
+    ("cli", &["base", "agent", "change", "contract", "secret", "patch", "bundle", "gate", "system", "flows"]),
 ];
 
 fn source_files(directory: &Path) -> Vec<PathBuf> {
