@@ -18,15 +18,17 @@ pub enum Exit {
     Partial,
     ApplyFailed,
     CommitFailed,
+    Timeout,
     GateFailed,
     ApprovalRequired,
     PushFailed,
+    Unavailable,
     Usage,
     Interrupted,
 }
 
 impl Exit {
-    const ALL: [Exit; 13] = [
+    const ALL: [Exit; 15] = [
         Exit::Success,
         Exit::Other,
         Exit::AgentRefused,
@@ -35,9 +37,11 @@ impl Exit {
         Exit::Partial,
         Exit::ApplyFailed,
         Exit::CommitFailed,
+        Exit::Timeout,
         Exit::GateFailed,
         Exit::ApprovalRequired,
         Exit::PushFailed,
+        Exit::Unavailable,
         Exit::Usage,
         Exit::Interrupted,
     ];
@@ -49,9 +53,11 @@ impl Exit {
             Exit::AgentRefused | Exit::DiffMissing | Exit::InvalidDiff | Exit::Partial => 2,
             Exit::ApplyFailed => 4,
             Exit::CommitFailed => 5,
+            Exit::Timeout => 6,
             Exit::GateFailed => 7,
             Exit::ApprovalRequired => 8,
             Exit::PushFailed => 9,
+            Exit::Unavailable => 10,
             Exit::Usage => 129,
             Exit::Interrupted => 130,
         }
@@ -68,9 +74,11 @@ impl Exit {
             Exit::Partial => "partial",
             Exit::ApplyFailed => "apply_failed",
             Exit::CommitFailed => "commit_failed",
+            Exit::Timeout => "timeout",
             Exit::GateFailed => "gate_failed",
             Exit::ApprovalRequired => "approval_required",
             Exit::PushFailed => "push_failed",
+            Exit::Unavailable => "unavailable",
             Exit::Usage => "usage",
             Exit::Interrupted => "interrupted",
         }
@@ -86,9 +94,11 @@ impl Exit {
             Exit::Partial => "`partial`: a part of the patch is in, the rest was left out",
             Exit::ApplyFailed => "`apply_failed`: the patch does not apply, or the working tree is not clean",
             Exit::CommitFailed => "`commit_failed`: the commit failed, and the working tree is as it was before",
+            Exit::Timeout => "`timeout`: nothing was answered in the time there was",
             Exit::GateFailed => "`gate_failed`: a gate said no",
             Exit::ApprovalRequired => "`approval_required`: a person has to decide, and none was there",
             Exit::PushFailed => "`push_failed`: the push failed; the commit exists",
+            Exit::Unavailable => "`unavailable`: the browser, the driver, the sign-in or the provider cannot be used",
             Exit::Usage => "usage error, as in git",
             Exit::Interrupted => "interrupted (Ctrl-C)",
         }
@@ -136,6 +146,9 @@ impl From<Kind> for Exit {
             Kind::InvalidDiff => Exit::InvalidDiff,
             Kind::GateFailed => Exit::GateFailed,
             Kind::ApprovalRequired => Exit::ApprovalRequired,
+            Kind::Unavailable => Exit::Unavailable,
+            Kind::TimedOut => Exit::Timeout,
+            Kind::Interrupted => Exit::Interrupted,
             Kind::Usage => Exit::Usage,
         }
     }

@@ -5,6 +5,7 @@
 mod agent;
 mod agent_setup;
 mod apply;
+mod auth;
 mod contract;
 mod demo;
 mod doctor;
@@ -87,6 +88,7 @@ enum Command {
     Contract(contract::ContractArgs),
     Gate(gate::GateArgs),
     Apply(apply::ApplyArgs),
+    Auth(auth::AuthArgs),
     Hook(hook::HookArgs),
     Hooks(hooks::HooksArgs),
     Events(events::EventsArgs),
@@ -158,6 +160,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Contract(args) => contract::contract(&app, args),
         Command::Gate(args) => gate::gate(&app, args),
         Command::Apply(args) => apply::apply(&app, args),
+        Command::Auth(args) => auth::auth(&app, args),
         Command::Hook(args) => hook::hook(&app, args),
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
@@ -193,6 +196,7 @@ impl Command {
             Command::Init(_)
             | Command::Extract(_)
             | Command::Demo(_)
+            | Command::Auth(_)
             | Command::Hook(_)
             | Command::Guard(_)
             | Command::Generate(_) => false,

@@ -8,6 +8,11 @@ pub fn now() -> String {
     format!("{moment:.3}")
 }
 
+/// Returns the present moment in seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -4,6 +4,7 @@
 
 mod children;
 mod clock;
+mod dotenv;
 mod environment;
 mod files;
 mod interrupt;
@@ -23,6 +24,8 @@ pub use children::end_with_parent;
 pub use children::is_alive;
 pub use children::reap;
 pub use clock::now;
+pub use clock::unix_seconds;
+pub use dotenv::variable;
 pub use environment::ApiVariables;
 pub use environment::BrowserVariables;
 pub use environment::Environment;
