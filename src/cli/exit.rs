@@ -19,15 +19,17 @@ pub enum Exit {
     SecretDetected,
     ApplyFailed,
     CommitFailed,
+    Timeout,
     GateFailed,
     ApprovalRequired,
     PushFailed,
+    Unavailable,
     Usage,
     Interrupted,
 }
 
 impl Exit {
-    const ALL: [Exit; 14] = [
+    const ALL: [Exit; 16] = [
         Exit::Success,
         Exit::Other,
         Exit::AgentRefused,
@@ -37,9 +39,11 @@ impl Exit {
         Exit::SecretDetected,
         Exit::ApplyFailed,
         Exit::CommitFailed,
+        Exit::Timeout,
         Exit::GateFailed,
         Exit::ApprovalRequired,
         Exit::PushFailed,
+        Exit::Unavailable,
         Exit::Usage,
         Exit::Interrupted,
     ];
@@ -52,9 +56,11 @@ impl Exit {
             Exit::SecretDetected => 3,
             Exit::ApplyFailed => 4,
             Exit::CommitFailed => 5,
+            Exit::Timeout => 6,
             Exit::GateFailed => 7,
             Exit::ApprovalRequired => 8,
             Exit::PushFailed => 9,
+            Exit::Unavailable => 10,
             Exit::Usage => 129,
             Exit::Interrupted => 130,
         }
@@ -72,9 +78,11 @@ impl Exit {
             Exit::SecretDetected => "secret_detected",
             Exit::ApplyFailed => "apply_failed",
             Exit::CommitFailed => "commit_failed",
+            Exit::Timeout => "timeout",
             Exit::GateFailed => "gate_failed",
             Exit::ApprovalRequired => "approval_required",
             Exit::PushFailed => "push_failed",
+            Exit::Unavailable => "unavailable",
             Exit::Usage => "usage",
             Exit::Interrupted => "interrupted",
         }
@@ -91,9 +99,11 @@ impl Exit {
             Exit::SecretDetected => "`secret_detected`: there is a secret where none may be",
             Exit::ApplyFailed => "`apply_failed`: the patch does not apply, or the working tree is not clean",
             Exit::CommitFailed => "`commit_failed`: the commit failed, and the working tree is as it was before",
+            Exit::Timeout => "`timeout`: nothing was answered in the time there was",
             Exit::GateFailed => "`gate_failed`: a gate said no",
             Exit::ApprovalRequired => "`approval_required`: a person has to decide, and none was there",
             Exit::PushFailed => "`push_failed`: the push failed; the commit exists",
+            Exit::Unavailable => "`unavailable`: the browser, the driver, the sign-in or the provider cannot be used",
             Exit::Usage => "usage error, as in git",
             Exit::Interrupted => "interrupted (Ctrl-C)",
         }
@@ -143,6 +153,9 @@ impl From<Kind> for Exit {
             Kind::GateFailed => Exit::GateFailed,
             Kind::SecretDetected => Exit::SecretDetected,
             Kind::ApprovalRequired => Exit::ApprovalRequired,
+            Kind::Unavailable => Exit::Unavailable,
+            Kind::TimedOut => Exit::Timeout,
+            Kind::Interrupted => Exit::Interrupted,
             Kind::Usage => Exit::Usage,
         }
     }

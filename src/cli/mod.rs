@@ -5,6 +5,7 @@
 mod agent;
 mod agent_setup;
 mod apply;
+mod auth;
 mod bundle;
 mod contract;
 mod demo;
@@ -92,6 +93,7 @@ enum Command {
     Gate(gate::GateArgs),
     Apply(apply::ApplyArgs),
     Bundle(bundle::BundleArgs),
+    Auth(auth::AuthArgs),
     Hook(hook::HookArgs),
     Hooks(hooks::HooksArgs),
     Events(events::EventsArgs),
@@ -166,6 +168,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Gate(args) => gate::gate(&app, args),
         Command::Apply(args) => apply::apply(&app, args),
         Command::Bundle(args) => bundle::bundle(&app, args),
+        Command::Auth(args) => auth::auth(&app, args),
         Command::Hook(args) => hook::hook(&app, args),
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
@@ -206,6 +209,7 @@ impl Command {
             Command::Init(_)
             | Command::Extract(_)
             | Command::Demo(_)
+            | Command::Auth(_)
             | Command::Hook(_)
             | Command::Guard(_)
             | Command::Generate(_) => false,

@@ -15,6 +15,11 @@ pub fn seconds_since(moment: &str) -> Option<u64> {
     Some(u64::try_from(now.as_second() - then.as_second()).unwrap_or(0))
 }
 
+/// Returns the present moment in seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

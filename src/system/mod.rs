@@ -5,6 +5,7 @@
 mod beneath;
 mod children;
 mod clock;
+mod dotenv;
 mod environment;
 mod files;
 mod interrupt;
@@ -30,6 +31,8 @@ pub use children::is_alive;
 pub use children::reap;
 pub use clock::now;
 pub use clock::seconds_since;
+pub use clock::unix_seconds;
+pub use dotenv::variable;
 pub use environment::ApiVariables;
 pub use environment::BrowserVariables;
 pub use environment::Environment;

@@ -9,13 +9,16 @@
 //! starts with them. Nothing here
 //! knows about sessions on disk, prints, or reads cookies.
 
+mod address;
 pub mod api;
 mod browser;
 pub mod driver;
 mod fault;
 mod http;
+pub mod sign_in;
 mod wait;
 
+pub use address::page_url;
 pub use browser::Browser;
 pub use browser::Target;
 pub use browser::end_remote_session;

@@ -80,7 +80,8 @@ impl<E: Into<Failure>> From<E> for Trouble {
     fn from(error: E) -> Self {
         let failure: Failure = error.into();
         let (status, kind) = match failure.kind {
-            Kind::Other | Kind::Usage => (Status::Error, "unknown_failure"),
+            Kind::Other | Kind::Usage | Kind::Unavailable | Kind::TimedOut => (Status::Error, "unknown_failure"),
+            Kind::Interrupted => (Status::Interrupted, "interrupted"),
             Kind::DiffMissing => (Status::DiffMissing, "ambiguous_goal"),
             Kind::InvalidDiff => (Status::InvalidDiff, "ambiguous_goal"),
             Kind::GateFailed => (Status::GateFailed, "permission_denied"),
