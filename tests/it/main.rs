@@ -10,6 +10,7 @@ mod apply_push;
 mod architecture;
 mod browser;
 mod contract;
+mod conversation;
 mod demo;
 mod docs;
 mod doctor;
