@@ -12,6 +12,7 @@ mod oid;
 mod path;
 mod plural;
 mod quote;
+mod secret;
 
 pub use canonical::canonical;
 pub use digest::Sha256Hex;
@@ -30,3 +31,4 @@ pub use plural::plural;
 pub use quote::quote;
 pub use quote::unquote;
 pub use quote::visible;
+pub use secret::Secret;

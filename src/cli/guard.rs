@@ -22,9 +22,9 @@ pub(super) struct GuardArgs {
     #[arg(long, value_name = "MS", default_value_t = 0)]
     patience: u64,
 
-    /// Where a temporary directory is made
-    #[arg(long, value_name = "DIR", default_value = "/tmp")]
-    temporary: PathBuf,
+    /// The program's temporary directory, which must not be there yet
+    #[arg(long, value_name = "DIR", required_unless_present = "bound_to")]
+    temporary: Option<PathBuf>,
 
     /// The debugging port of a browser that we only visit
     #[arg(long, value_name = "ADDRESS")]
@@ -51,7 +51,7 @@ pub(super) fn guard(args: GuardArgs) -> Exit {
     guard::guard(&Order {
         profile: args.profile,
         patience: Duration::from_millis(args.patience),
-        temporary: args.temporary,
+        temporary: args.temporary.unwrap_or_default(),
         visited: args.visited,
         is_driver: args.driver,
         command: args.command,

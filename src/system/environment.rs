@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::base::Oid;
+use crate::base::Secret;
 
 /// What the surroundings say. No variable here can switch a gate off.
 #[derive(Debug, Clone)]
@@ -29,6 +30,16 @@ pub struct Environment {
     pub program: Option<PathBuf>,
     pub git: GitVariables,
     pub browser: BrowserVariables,
+    pub api: ApiVariables,
+}
+
+/// What says how an API is reached.
+#[derive(Debug, Clone, Default)]
+pub struct ApiVariables {
+    /// `$OPENAI_API_KEY`.
+    pub key: Option<Secret>,
+    /// `$OPENAI_BASE_URL`.
+    pub base_url: Option<String>,
 }
 
 /// What says where the browser and its profile are, and what a browser needs to run.
@@ -126,6 +137,7 @@ impl Environment {
     /// Reads the environment of this process.
     pub fn of_process() -> std::io::Result<Self> {
         let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let mut merge_heads = Vec::new();
         let mut git = GitVariables::default();
         let mut inherited = Vec::new();
@@ -142,11 +154,11 @@ impl Environment {
         Ok(Environment {
             current_dir: env::current_dir()?,
             oracle_home: path("ORACLE_HOME_DIR").or_else(|| path("HOME").map(|home| home.join(".oracle"))),
-            log: env::var("ORACLE_LOG").ok().filter(|value| !value.is_empty()),
+            log: text("ORACLE_LOG"),
             github_step_summary: path("GITHUB_STEP_SUMMARY"),
             alternate_object_dirs: env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").filter(|value| !value.is_empty()),
             merge_heads,
-            git_ssh_command: env::var("GIT_SSH_COMMAND").ok().filter(|value| !value.is_empty()),
+            git_ssh_command: text("GIT_SSH_COMMAND"),
             names_ssh_program: path("GIT_SSH").is_some(),
             inherited,
             program: env::current_exe().ok(),
@@ -157,6 +169,7 @@ impl Environment {
                 profile: path("CHROME_PROFILE_DIR"),
                 inherited: for_browser,
             },
+            api: ApiVariables { key: text("OPENAI_API_KEY").map(Secret::new), base_url: text("OPENAI_BASE_URL") },
         })
     }
 }

@@ -23,6 +23,7 @@ pub use children::end_with_parent;
 pub use children::is_alive;
 pub use children::reap;
 pub use clock::now;
+pub use environment::ApiVariables;
 pub use environment::BrowserVariables;
 pub use environment::Environment;
 pub use environment::host_name;

@@ -4,11 +4,14 @@
 //! - [`Browser`] drives it: pages, scripts, files, pictures. Every step has a time limit.
 //! - [`PageProfile`](profile::PageProfile) says where things are on a chat page; [`Conversation`](conversation::Conversation)
 //!   sends prompts there and brings the answers home; [`Rehearsal`](rehearsal::Rehearsal) is such a page of our own.
+//! - [`Api`](api::Api) asks over the OpenAI Responses API.
 //! - [`Fault`] is how anything here ends early, with a name that scripts rely on.
 //!
-//! Functions block. The libraries below need a runtime; it lives inside of [`Browser`] and starts with it. Nothing here
-//! knows about sessions on disk, prints, or reads cookies.
+//! Functions block. The libraries below need a runtime; it lives inside of [`Browser`] and [`Api`](api::Api) and
+//! starts with them. Nothing here knows about
+//! sessions on disk, prints, or reads cookies.
 
+pub mod api;
 mod browser;
 pub mod conversation;
 pub mod driver;
@@ -18,6 +21,7 @@ mod page;
 pub mod profile;
 pub mod rehearsal;
 mod request;
+mod wait;
 
 pub use browser::Browser;
 pub use browser::Target;

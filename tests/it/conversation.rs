@@ -439,14 +439,8 @@ fn long_texts_are_typed_exactly() {
         for lines in [500, 5000] {
             let text: String =
                 (0..lines).map(|line| format!("{line:06}\tforty bytes of text <&> in a line é\n")).collect();
-            let begun = Instant::now();
             let answer = stage.ask(&text, &[], &CLOCKS).1.unwrap_or_else(|broken| panic!("{editor:?}: {broken:?}"));
-            eprintln!(
-                "{editor:?}: {} bytes typed in {} ms, answered in {:?}",
-                text.len(),
-                answer.timing.type_ms,
-                begun.elapsed()
-            );
+            assert!(answer.timing.type_ms < 10_000, "{editor:?}: {} bytes in {} ms", text.len(), answer.timing.type_ms);
         }
     }
 }

@@ -3,12 +3,14 @@
 
 mod agent;
 mod agent_setup;
+mod api;
 mod apply;
 mod apply_commit;
 mod apply_kill;
 mod apply_push;
 mod architecture;
 mod browser;
+mod browser_ends;
 mod contract;
 mod conversation;
 mod demo;

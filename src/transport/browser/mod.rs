@@ -9,10 +9,8 @@ mod wording;
 
 use std::cell::Cell;
 use std::cell::RefCell;
-use std::future::Future;
 use std::path::PathBuf;
 use std::time::Duration;
-use std::time::Instant;
 
 use data_encoding::BASE64;
 use fantoccini::Client;
@@ -24,7 +22,6 @@ use serde_json::Value;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::system;
 use crate::transport::Fault;
 use crate::transport::FaultKind;
 use crate::transport::browser::command::Command;
@@ -37,6 +34,9 @@ use crate::transport::driver::Guarded;
 use crate::transport::driver::Launch;
 use crate::transport::driver::Source;
 use crate::transport::http::tls_connector;
+use crate::transport::wait::Unanswered;
+use crate::transport::wait::bounded;
+use crate::transport::wait::runtime;
 
 /// A command that has nothing to wait for.
 const PROMPT: Duration = Duration::from_secs(20);
@@ -45,8 +45,6 @@ const BULKY: Duration = Duration::from_secs(60);
 /// What a driver may take longer than it was told.
 const GRACE: Duration = Duration::from_secs(4);
 const CLOSING: Duration = Duration::from_secs(2);
-/// How soon somebody who asks us to stop is heard.
-const LISTEN: Duration = Duration::from_millis(50);
 
 /// The name under which WebDriver passes elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -76,8 +74,7 @@ pub struct Browser {
 impl Browser {
     /// Starts a browser, or goes to one, as `launch` says.
     pub fn start(launch: &Launch) -> Result<Self, Fault> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
-        let runtime = runtime.map_err(|error| crashed(format!("failed to prepare for a browser: {error}")))?;
+        let runtime = runtime().map_err(|error| crashed(format!("failed to prepare for a browser: {error}")))?;
         let source = launch.source.clone();
         let capabilities = source.capabilities()?;
         let (guarded, endpoint) = match (source.order()?, &source) {
@@ -276,7 +273,7 @@ impl Drop for Browser {
         if let Some(client) = self.client.take() {
             if self.is_stuck.get() {
                 // The client would wait in line behind the command that was given up.
-                self.runtime.block_on(async { client.persist().await }).ok();
+                drop(client);
                 if let Source::Remote(endpoint) = &self.source {
                     let _ = delete_session(&self.runtime, endpoint, &self.session_id);
                 }
@@ -291,8 +288,7 @@ impl Drop for Browser {
 
 /// Ends a session that a run of ours left on a remote WebDriver. One that is gone is fine.
 pub fn end_remote_session(endpoint: &Endpoint, session_id: &str) -> Result<(), Fault> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
-    let runtime = runtime.map_err(|error| crashed(format!("failed to prepare for a browser: {error}")))?;
+    let runtime = runtime().map_err(|error| crashed(format!("failed to prepare for a browser: {error}")))?;
     delete_session(&runtime, endpoint, session_id)
 }
 
@@ -334,31 +330,6 @@ async fn existing(endpoint: &Endpoint, session_id: &str) -> Result<Client, NewSe
         }
         _ => Client::with_existing_session(address, session_id, HttpConnector::new()).await,
     }
-}
-
-enum Unanswered {
-    TooLate,
-    Interrupted,
-}
-
-/// Runs a future to its end, but not beyond its limit, and not when somebody asks us to stop.
-fn bounded<T>(runtime: &Runtime, limit: Duration, future: impl Future<Output = T>) -> Result<T, Unanswered> {
-    let deadline = Instant::now() + limit;
-    runtime.block_on(async {
-        let mut future = std::pin::pin!(future);
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if let Ok(done) = tokio::time::timeout(left.min(LISTEN), &mut future).await {
-                return Ok(done);
-            }
-            if system::interrupted() {
-                return Err(Unanswered::Interrupted);
-            }
-            if left.is_zero() {
-                return Err(Unanswered::TooLate);
-            }
-        }
-    })
 }
 
 fn named(target: Target<'_>) -> String {

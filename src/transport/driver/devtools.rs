@@ -1,5 +1,8 @@
 //! A browser that is already there: its debugging port.
 
+use std::io;
+use std::io::BufRead;
+use std::io::BufReader;
 use std::io::Read;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -44,18 +47,26 @@ pub(super) fn close_tab(address: SocketAddr, tab: &str) {
     }
 }
 
-fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
+/// Asks the browser something. It leaves the connection open whatever it is asked, so the answer's length counts.
+fn get(address: SocketAddr, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, LIMIT)?;
     stream.set_read_timeout(Some(LIMIT))?;
     stream.set_write_timeout(Some(LIMIT))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut answer = Vec::new();
-    match stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer) {
-        // The browser may keep the connection although it was asked not to.
-        Err(_) if !answer.is_empty() => {}
-        read => read.map(drop)?,
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n")?;
+    let mut answer = BufReader::new(stream.take(MAX_ANSWER_BYTES));
+    let mut length = 0;
+    let mut line = String::new();
+    while answer.read_line(&mut line)? > 0 && !line.trim_end().is_empty() {
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap_or_default();
+        }
+        line.clear();
     }
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+    let mut body = String::new();
+    answer.take(length).read_to_string(&mut body)?;
+    Ok(body)
 }
 
 #[cfg(test)]

@@ -41,14 +41,13 @@ use crate::transport::Fault;
 use crate::transport::FaultKind;
 use crate::transport::driver::devtools;
 use crate::transport::driver::profile::Held;
-use crate::transport::driver::profile::TEMPORARY;
 
 /// A driver that is not ready by then will not be.
 const READY: Duration = Duration::from_secs(15);
 /// How long a browser may take to put its profile in order.
-const POLITE: Duration = Duration::from_millis(1500);
+const POLITE: Duration = Duration::from_millis(2500);
 /// How long the rest may take to end once it was killed.
-const KILLED: Duration = Duration::from_secs(2);
+const KILLED: Duration = Duration::from_millis(1500);
 const POLL: Duration = Duration::from_millis(5);
 
 /// What the driver says when it listens.
@@ -61,7 +60,7 @@ pub struct Order {
     pub profile: Option<PathBuf>,
     /// How long to wait for the profile.
     pub patience: Duration,
-    /// Where the program's temporary directory is made.
+    /// The program's temporary directory. It is made, and removed at the end.
     pub temporary: PathBuf,
     /// A browser that is not ours, in which we have a tab.
     pub visited: Option<SocketAddr>,
@@ -116,7 +115,6 @@ struct Guard<'a> {
     order: &'a Order,
     child: Child,
     events: Receiver<Event>,
-    temporary: PathBuf,
     /// The tab that is ours in a browser that is not.
     tab: Option<String>,
     _held: Option<Held>,
@@ -131,17 +129,16 @@ impl<'a> Guard<'a> {
         };
         let (sender, events) = mpsc::channel();
         listen(&sender).map_err(|error| failed("watch over the driver", &error))?;
-        let name = system::random_hex(4).map_err(|error| failed("find a name", &error))?;
-        let temporary = order.temporary.join(format!("{TEMPORARY}{name}"));
         if let Some(held) = &mut held {
-            held.note(Some(&temporary));
+            held.note(Some(&order.temporary));
         }
-        system::create_new_private_dir(&temporary).map_err(|error| failed("make a temporary directory", &error))?;
-        let child = spawn(order, &temporary).map_err(|error| {
-            let _ = std::fs::remove_dir_all(&temporary);
+        system::create_new_private_dir(&order.temporary)
+            .map_err(|error| failed("make a temporary directory", &error))?;
+        let child = spawn(order).map_err(|error| {
+            let _ = std::fs::remove_dir_all(&order.temporary);
             failed("start the driver", &error)
         })?;
-        Ok(Guard { order, child, events, temporary, tab: None, _held: held }.attend(sender))
+        Ok(Guard { order, child, events, tab: None, _held: held }.attend(sender))
     }
 
     fn attend(mut self, sender: Sender<Event>) -> Self {
@@ -193,25 +190,29 @@ impl Drop for Guard<'_> {
         if let (Some(browser), Some(tab)) = (self.order.visited, &self.tab) {
             devtools::close_tab(browser, tab);
         }
-        // A browser that is asked puts its profile in order; a driver has nothing to put in order.
+        // A browser that loses its driver writes down what is not yet in its profile, such as cookies that a page has
+        // just renewed, and ends. Asked by a signal it would end without.
         let pid = self.child.id();
-        let asked = if self.order.is_driver { system::children_of(pid) } else { vec![pid] };
-        asked.iter().copied().for_each(system::ask_to_end);
+        let browsers = if self.order.is_driver { system::children_of(pid) } else { vec![pid] };
+        match self.order.is_driver {
+            true => drop(self.child.kill()),
+            false => system::ask_to_end(pid),
+        }
         let deadline = Instant::now() + POLITE;
-        while asked.iter().copied().any(system::is_alive) && Instant::now() < deadline {
+        while browsers.iter().copied().any(system::is_alive) && Instant::now() < deadline {
             std::thread::sleep(POLL);
         }
         system::end_all_children(KILLED);
-        let _ = std::fs::remove_dir_all(&self.temporary);
+        let _ = std::fs::remove_dir_all(&self.order.temporary);
     }
 }
 
 /// Starts the program by way of ourselves: between the two it is bound to us.
-fn spawn(order: &Order, temporary: &Path) -> io::Result<Child> {
+fn spawn(order: &Order) -> io::Result<Child> {
     system::adopt_orphans()?;
     let mut command = Command::new(system::own_program()?);
     command.args(["guard", "--bound-to", &std::process::id().to_string(), "--"]).args(&order.command);
-    command.env("TMPDIR", temporary).current_dir("/").process_group(0);
+    command.env("TMPDIR", &order.temporary).current_dir("/").process_group(0);
     let output = if order.is_driver { Stdio::piped() } else { Stdio::null() };
     command.stdin(Stdio::null()).stdout(output).stderr(Stdio::null()).spawn()
 }

@@ -4,6 +4,7 @@ use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
@@ -32,6 +33,7 @@ const LISTEN: Duration = Duration::from_millis(50);
 pub(in crate::transport) struct Guarded {
     child: Child,
     words: Receiver<Word>,
+    temporary: PathBuf,
 }
 
 impl Guarded {
@@ -67,7 +69,7 @@ impl Guarded {
                 }
             });
         }
-        let guarded = Guarded { child, words };
+        let guarded = Guarded { child, words, temporary: order.temporary.clone() };
         let port = guarded.await_start(order.patience + SPARE)?;
         Ok((guarded, port))
     }
@@ -105,10 +107,13 @@ impl Drop for Guarded {
         while Instant::now() < deadline {
             match self.child.try_wait() {
                 Ok(None) => std::thread::sleep(POLL),
-                _ => return,
+                Ok(Some(status)) if status.success() => return,
+                _ => break,
             }
         }
+        // It hangs, or somebody ended it: then what is left of its work is ours.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.temporary);
     }
 }

@@ -16,6 +16,7 @@ use crate::transport::driver::Machine;
 use crate::transport::driver::Profile;
 use crate::transport::driver::devtools;
 use crate::transport::driver::guard::Order;
+use crate::transport::http::is_loopback;
 
 /// A session of a browser of ours.
 const OWN_SESSION: Duration = Duration::from_secs(60);
@@ -101,7 +102,7 @@ impl Source {
             Source::Remote(_) => return Ok(None),
         };
         let command = vec![machine.driver()?.into_os_string(), OsString::from("--port=0")];
-        let temporary = machine.temporary.clone();
+        let temporary = machine.temporary_dir()?;
         Ok(Some((machine, Order { profile, patience, temporary, visited, is_driver: true, command })))
     }
 
@@ -199,12 +200,7 @@ impl Endpoint {
 
     /// Tells whether it leads to this machine and nowhere else.
     pub fn is_loopback(&self) -> bool {
-        match self.0.host() {
-            Some(url::Host::Domain(name)) => name == "localhost",
-            Some(url::Host::Ipv4(address)) => address.is_loopback(),
-            Some(url::Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        }
+        is_loopback(&self.0)
     }
 }
 

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 
 use crate::system::Environment;
 use crate::system::is_root;
+use crate::system::random_hex;
 use crate::transport::Fault;
 use crate::transport::FaultKind;
+use crate::transport::driver::profile::TEMPORARY;
 
 /// Names of the browser on PATH, the first one that is there counts.
 const BROWSERS: [&str; 3] = ["google-chrome", "chromium", "chromium-browser"];
@@ -32,7 +34,7 @@ pub struct Machine {
     pub(super) guard: PathBuf,
     /// All that they may know of our environment.
     pub(super) variables: Vec<(OsString, OsString)>,
-    pub(super) temporary: PathBuf,
+    temporary: PathBuf,
     pub(super) is_root: bool,
     has_display: bool,
     named_browser: Option<PathBuf>,
@@ -93,6 +95,15 @@ impl Machine {
             Some(path) => Err(missing(format!("there is no program at {}", path.display()))),
             None => self.on_path(DRIVER).ok_or_else(|| missing(format!("{DRIVER} is not on PATH"))),
         }
+    }
+
+    /// Returns the name of a temporary directory that nobody can foresee.
+    pub(super) fn temporary_dir(&self) -> Result<PathBuf, Fault> {
+        let name = random_hex(4).map_err(|error| {
+            let message = format!("failed to find a name for a temporary directory: {error}");
+            Fault::new(FaultKind::DriverMissing, message, "git oracle doctor")
+        })?;
+        Ok(self.temporary.join(format!("{TEMPORARY}{name}")))
     }
 
     /// Makes sure that a window can appear.

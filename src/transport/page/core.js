@@ -51,6 +51,14 @@ function line(value) {
   return value.replace(/\s+/g, " ").trim();
 }
 
+// What an element says to its reader: its words, without those on its buttons.
+function said(element) {
+  const words = [];
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("button, script, style")) words.push(walker.currentNode.data);
+  return line(words.join(" ").toWellFormed());
+}
+
 function sleep(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
@@ -104,7 +112,7 @@ function notices() {
       if (!isVisible(one) || one.contains(composer)) continue;
       if (bodies.some((body) => body.contains(one) || one.contains(body))) continue;
       if (every("question").some((question) => question.contains(one))) continue;
-      const words = line(text(one));
+      const words = said(one);
       if (words === "" || words.length > 600) continue;
       const kind = ["rate_limited", "challenge", "signed_out", "failed"].find((name) => says(words, profile.phrases[name])) ?? "other";
       const modal = one.matches('[role="dialog"], [role="alertdialog"]');

@@ -93,7 +93,7 @@ function inTurn(question, turns) {
       if (!isVisible(one) || answerBodies(turns).some((body) => body.contains(one))) continue;
       const near = turns.some((turn) => turn.contains(one)) || follows(question.element, one);
       if (near && !(question.next && follows(question.next, one))) {
-        const words = line(text(one)).slice(0, 300);
+        const words = said(one).slice(0, 300);
         const kind = says(words, profile.phrases.rate_limited) ? "rate_limited" : "failed";
         if (words !== "") return { kind, modal: false, text: words };
       }
