@@ -15,6 +15,7 @@ mod browser_ends;
 mod bundle;
 mod bundle_hostile;
 mod contract;
+mod conversation;
 mod demo;
 mod docs;
 mod doctor;
