@@ -8,6 +8,14 @@ pub fn now() -> String {
     format!("{moment:.3}")
 }
 
+/// Returns 32 hexadecimal digits that differ each time. They are no secret.
+pub fn salt() -> String {
+    use std::hash::BuildHasher;
+    // The standard library draws its keys at random.
+    let draw = || std::collections::hash_map::RandomState::new().hash_one(std::process::id());
+    format!("{:016x}{:016x}", draw(), draw())
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -14,6 +14,7 @@ mod process;
 mod threads;
 
 pub use clock::now;
+pub use clock::salt;
 pub use environment::Environment;
 pub use files::FileError;
 pub use files::append;

@@ -31,5 +31,7 @@ mod repositories;
 mod runners;
 mod scenarios;
 mod schemas;
+mod secret_leaks;
+mod secrets;
 mod start;
 mod support;
