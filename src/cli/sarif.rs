@@ -55,7 +55,7 @@ pub(super) fn scan_document(outcome: &Outcome) -> Value {
         json!({"id": rule, "shortDescription": {"text": label}, "defaultConfiguration": {"level": "error"}})
     });
     let results = outcome.matches.iter().map(|found| {
-        let Match { path, commit, secret } = found;
+        let Match { path, commit, secret, .. } = found;
         let place = format!("{}:{}", secret.line, secret.column);
         let parts = [secret.rule.as_bytes(), b"\0", path.as_bytes(), b"\0", place.as_bytes()];
         json!({

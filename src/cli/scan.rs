@@ -25,7 +25,6 @@ use crate::flows::scan;
 use crate::flows::scan::Match;
 use crate::flows::scan::Outcome;
 use crate::flows::scan::Subject;
-use crate::flows::secrets::Guard;
 use crate::secret::Piece;
 use crate::secret::Stream;
 
@@ -50,6 +49,10 @@ pub(super) struct ScanArgs {
     /// Copy stdin to stdout with each secret as ***REDACTED*** and no other byte changed
     #[arg(long, conflicts_with_all = ["json", "format"])]
     redact: bool,
+
+    /// Print the salted hash by which each finding could be allowed
+    #[arg(long, requires = "paths", conflicts_with = "redact")]
+    show_hashes: bool,
 
     /// How to print the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -96,7 +99,7 @@ pub(super) fn scan(app: &App, args: ScanArgs) -> Result<Exit, Failure> {
             1 => scan_stdin(app)?,
             _ => return Err(Failure::new(Kind::Usage, "`-` is stdin, and stands alone")),
         },
-        (None, false) => scan::run(&app.flows, &Subject::Paths(args.paths))?,
+        (None, false) => scan::run(&app.flows, &Subject::Paths { paths: args.paths, hashes: args.show_hashes })?,
     };
     match (format, scan::incomplete(&outcome.unreadable)) {
         (Format::Json, Some(failure)) if outcome.matches.is_empty() => return Err(failure),
@@ -141,11 +144,7 @@ fn scan_stdin(app: &App) -> Result<Outcome, Failure> {
     let mut stream = Stream::new(guard.scanner(), &path, guard.allowing());
     let mut keep = |piece: Piece| {
         outcome.allowed += piece.allowed;
-        outcome.matches.extend(piece.findings.iter().map(|finding| Match {
-            path: path.clone(),
-            commit: None,
-            secret: Guard::fact(finding),
-        }));
+        outcome.matches.extend(piece.findings.iter().map(|finding| scan::found(&path, finding)));
     };
     read_stdin(|piece| {
         keep(stream.push(piece));
@@ -178,7 +177,7 @@ fn describe(outcome: &Outcome) -> Value {
 }
 
 fn describe_match(found: &Match) -> Value {
-    let Match { path, commit, secret } = found;
+    let Match { path, commit, secret, hash } = found;
     let mut fields = Map::new();
     fields.insert("label".into(), json!(secret.label));
     fields.insert("rule".into(), json!(secret.rule));
@@ -190,13 +189,19 @@ fn describe_match(found: &Match) -> Value {
     if let Some(commit) = commit {
         fields.insert("commit".into(), json!(commit.to_string()));
     }
+    if let Some(hash) = hash {
+        fields.insert("hash".into(), json!(hash));
+    }
     Value::Object(fields)
 }
 
 fn print(app: &App, outcome: &Outcome) {
-    for Match { path, commit, secret } in &outcome.matches {
+    for Match { path, commit, secret, hash } in &outcome.matches {
         let commit = commit.map(|id| format!(" (in {})", id.short())).unwrap_or_default();
         render::out(format!("{path}:{}:{}: {} {}{commit}", secret.line, secret.column, secret.label, secret.preview));
+        if let Some(hash) = hash {
+            render::out(format!("  hash = \"{hash}\""));
+        }
     }
     if app.quiet {
         return;

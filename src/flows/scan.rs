@@ -1,6 +1,5 @@
 //! `scan`: find secrets in files, in what is staged, in a range of commits.
 
-use std::collections::VecDeque;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -22,8 +21,10 @@ use crate::flows::secrets::Guard;
 use crate::git::Look;
 use crate::git::Repository;
 use crate::git::listed_files;
+use crate::secret::Finding;
 use crate::secret::Piece;
 use crate::secret::Stream;
+use crate::secret::salted;
 use crate::system;
 use crate::system::Node;
 
@@ -35,7 +36,11 @@ const MIN_PER_THREAD: usize = 32;
 
 /// What to scan.
 pub enum Subject {
-    Paths(Vec<PathBuf>),
+    Paths {
+        paths: Vec<PathBuf>,
+        /// Whether to say by which hash each value could be allowed.
+        hashes: bool,
+    },
     Staged,
     Range(String),
 }
@@ -46,6 +51,8 @@ pub struct Match {
     pub path: RepoPath,
     pub commit: Option<Oid>,
     pub secret: Secret,
+    /// The salted hash of the value, where it was asked for.
+    pub hash: Option<String>,
 }
 
 /// What was found.
@@ -61,7 +68,11 @@ pub struct Outcome {
 /// Scans.
 pub fn run(flows: &Flows, subject: &Subject) -> Result<Outcome, Failure> {
     match subject {
-        Subject::Paths(paths) => scan_paths(&guard(flows)?, &flows.environment.current_dir, paths),
+        Subject::Paths { paths, hashes } => {
+            let guard = guard(flows)?;
+            let desk = Desk { guard: &guard, current_dir: &flows.environment.current_dir, hashes: *hashes };
+            desk.scan_paths(paths)
+        }
         Subject::Staged => {
             let repository = flows.repository()?;
             repository.work_tree()?;
@@ -108,56 +119,111 @@ fn of_changes(set: &ChangeSet) -> Result<Outcome, Failure> {
                 path: change.path.clone(),
                 commit,
                 secret: secret.clone(),
+                hash: None,
             }));
         }
     }
     Ok(outcome)
 }
 
-fn scan_paths(guard: &Guard, current_dir: &Path, paths: &[PathBuf]) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let mut files = Vec::new();
-    let mut named: VecDeque<PathBuf> = paths.iter().cloned().collect();
-    if named.is_empty() {
-        named.push_back(PathBuf::from("."));
-    }
-    for path in named {
-        if current_dir.join(&path).is_dir() {
-            walk(current_dir, path, &mut files, &mut outcome.unreadable)?;
-        } else {
-            files.push((path, false));
-        }
-    }
-    let threads = system::threads_for(files.len() / MIN_PER_THREAD);
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(files.len()));
-    let work = || {
-        let mut mine = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some((path, listed)) = files.get(number) else { break };
-            mine.push((number, scan_file(guard, current_dir, path, *listed)));
-        }
-        done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(number, _)| *number);
-    for (_, scanned) in done {
-        match scanned {
-            Ok((mut matches, allowed)) => {
-                outcome.matches.append(&mut matches);
-                outcome.allowed += allowed;
+/// What files are scanned with.
+struct Desk<'a> {
+    guard: &'a Guard,
+    current_dir: &'a Path,
+    hashes: bool,
+}
+
+impl Desk<'_> {
+    fn scan_paths(&self, paths: &[PathBuf]) -> Result<Outcome, Failure> {
+        let mut outcome = Outcome::default();
+        let mut files = Vec::new();
+        let here = [PathBuf::from(".")];
+        for path in if paths.is_empty() { &here } else { paths } {
+            if self.current_dir.join(path).is_dir() {
+                walk(self.current_dir, path.clone(), &mut files, &mut outcome.unreadable)?;
+            } else {
+                files.push((path.clone(), false));
             }
-            Err(error) => outcome.unreadable.push(error.message),
         }
+        let threads = system::threads_for(files.len() / MIN_PER_THREAD);
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Vec::with_capacity(files.len()));
+        let work = || {
+            let mut mine = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some((path, listed)) = files.get(number) else { break };
+                mine.push((number, self.scan_file(path, *listed)));
+            }
+            done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(number, _)| *number);
+        for (_, scanned) in done {
+            match scanned {
+                Ok((mut matches, allowed)) => {
+                    outcome.matches.append(&mut matches);
+                    outcome.allowed += allowed;
+                }
+                Err(error) => outcome.unreadable.push(error.message),
+            }
+        }
+        Ok(outcome)
     }
-    Ok(outcome)
+
+    /// Scans one file, its name first. A symlink that was come across is scanned as git stores it: as the text of its target.
+    fn scan_file(&self, path: &Path, listed: bool) -> Result<(Vec<Match>, usize), Failure> {
+        let place = self.current_dir.join(path);
+        let mut name = RepoPath::new(path.as_os_str().as_bytes());
+        let (shown, in_name) = self.guard.scanner().redact(name.as_bytes());
+        // A name that has a secret in it is shown without.
+        name = RepoPath::new(shown);
+        let mut matches: Vec<Match> = in_name.iter().map(|finding| found(&name, finding)).collect();
+        let (mut inside, allowed) = match system::node_at(&place)? {
+            Node::Link { target } if listed => self.of_bytes(&name, &target),
+            Node::File { size } if size <= MAX_WHOLE_BYTES => {
+                self.of_bytes(&name, &system::read_limited(&place, MAX_WHOLE_BYTES)?)
+            }
+            _ => self.of_stream(&name, &place)?,
+        };
+        matches.append(&mut inside);
+        Ok((matches, allowed))
+    }
+
+    fn of_stream(&self, name: &RepoPath, place: &Path) -> Result<(Vec<Match>, usize), Failure> {
+        let mut stream = Stream::new(self.guard.scanner(), name, self.guard.allowing());
+        let (mut matches, mut allowed) = (Vec::new(), 0);
+        let mut keep = |piece: Piece| {
+            allowed += piece.allowed;
+            matches.extend(piece.findings.iter().map(|finding| found(name, finding)));
+        };
+        system::read_pieces(place, |piece| keep(stream.push(piece)))?;
+        keep(stream.finish());
+        Ok((matches, allowed))
+    }
+
+    fn of_bytes(&self, name: &RepoPath, bytes: &[u8]) -> (Vec<Match>, usize) {
+        let mut findings = self.guard.scanner().scan(bytes);
+        let allowed = self.guard.allowing().screen(name, bytes, &mut findings);
+        let matches = findings.iter().map(|finding| {
+            // Without random numbers there is no hash that would be hard to guess.
+            let salt = self.hashes.then(|| system::random_hex(16).ok()).flatten();
+            let hash = salt.map(|salt| salted(&salt, &bytes[finding.range.clone()]));
+            Match { hash, ..found(name, finding) }
+        });
+        (matches.collect(), allowed)
+    }
+}
+
+/// Returns a finding in a file.
+pub fn found(name: &RepoPath, finding: &Finding) -> Match {
+    Match { path: name.clone(), commit: None, secret: Guard::fact(finding), hash: None }
 }
 
 /// Lists the files below a directory: in a repository those that git would take, elsewhere all of them.
@@ -197,42 +263,6 @@ fn walk(
     }
     files.sort();
     Ok(())
-}
-
-/// Scans one file. A symlink that was come across is scanned as git stores it: as the text of its target.
-fn scan_file(guard: &Guard, current_dir: &Path, path: &Path, listed: bool) -> Result<(Vec<Match>, usize), Failure> {
-    let place = current_dir.join(path);
-    let name = RepoPath::new(path.as_os_str().as_bytes());
-    if listed && let Node::Link { target } = system::node_at(&place)? {
-        return Ok(of_bytes(guard, &name, &target));
-    }
-    if let Ok(Node::File { size }) = system::node_at(&place)
-        && size <= MAX_WHOLE_BYTES
-    {
-        let bytes = system::read_limited(&place, MAX_WHOLE_BYTES)?;
-        return Ok(of_bytes(guard, &name, &bytes));
-    }
-    let mut stream = Stream::new(guard.scanner(), &name, guard.allowing());
-    let (mut matches, mut allowed) = (Vec::new(), 0);
-    let mut keep = |piece: Piece| {
-        allowed += piece.allowed;
-        matches.extend(piece.findings.iter().map(|finding| Match {
-            path: name.clone(),
-            commit: None,
-            secret: Guard::fact(finding),
-        }));
-    };
-    system::read_pieces(&place, |piece| keep(stream.push(piece)))?;
-    keep(stream.finish());
-    Ok((matches, allowed))
-}
-
-fn of_bytes(guard: &Guard, name: &RepoPath, bytes: &[u8]) -> (Vec<Match>, usize) {
-    let mut findings = guard.scanner().scan(bytes);
-    let allowed = guard.allowing().screen(name, bytes, &mut findings);
-    let matches =
-        findings.iter().map(|finding| Match { path: name.clone(), commit: None, secret: Guard::fact(finding) });
-    (matches.collect(), allowed)
 }
 
 /// Returns the failure of a scan that could not look at everything.

@@ -6,12 +6,18 @@ use std::sync::OnceLock;
 
 use crate::base::Oid;
 use crate::base::RepoPath;
+use crate::change::ChangeSet;
 use crate::change::Secret;
 use crate::flows::Failure;
 use crate::flows::Kind;
 use crate::flows::active::repo_config;
 use crate::git::Repository;
 use crate::git::Watch;
+use crate::patch::Hunk;
+use crate::patch::Line;
+use crate::patch::LineKind;
+use crate::patch::Patch;
+use crate::patch::parse_patch;
 use crate::policy::RepoConfig;
 use crate::secret::Allow;
 use crate::secret::Allows;
@@ -80,11 +86,6 @@ impl Guard {
         Watcher { guard: self, strictness: self.allowing() }
     }
 
-    /// Returns what git is to look for where nobody's word counts.
-    pub fn strict_watch(&self) -> Watcher<'_> {
-        Watcher { guard: self, strictness: Strictness::Strict }
-    }
-
     /// Returns a finding as a fact about a change.
     pub fn fact(finding: &Finding) -> Secret {
         Secret {
@@ -101,6 +102,41 @@ impl Guard {
     pub fn allowing(&self) -> Strictness<'_> {
         Strictness::Allowing(&self.allows)
     }
+}
+
+/// Notes the secrets in the lines that a patch adds. Nobody's word counts for them.
+pub(super) fn note_secrets(set: &mut ChangeSet, patch: &Patch, scanner: &Scanner) {
+    for file in &patch.files {
+        let Some(path) = file.new_path.as_ref().map(|path| RepoPath::new(path.clone())) else { continue };
+        let secrets: Vec<Secret> = file.hunks.iter().flat_map(|hunk| secrets_of(hunk, scanner)).collect();
+        let changes = set.steps.iter_mut().flat_map(|step| &mut step.changes);
+        for change in changes.filter(|change| change.path == path && change.new.is_some()) {
+            change.facts.secrets.extend(secrets.iter().cloned());
+        }
+    }
+}
+
+/// Returns the labels of the secrets that a patch adds.
+pub(super) fn added_secrets(patch: &[u8], scanner: &Scanner) -> Vec<String> {
+    let files = parse_patch(patch).map(|patch| patch.files).unwrap_or_default();
+    let hunks = files.iter().flat_map(|file| &file.hunks);
+    let mut labels: Vec<String> = hunks.flat_map(|hunk| secrets_of(hunk, scanner)).map(|secret| secret.label).collect();
+    labels.sort();
+    labels.dedup();
+    labels
+}
+
+/// Returns the secrets that a hunk adds. The lines around it are read too: a name can be on one line and its value on the next.
+fn secrets_of(hunk: &Hunk, scanner: &Scanner) -> Vec<Secret> {
+    let new: Vec<&Line> = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed).collect();
+    let text = new.iter().map(|line| line.text.as_slice()).collect::<Vec<_>>().join(&b'\n');
+    let first = usize::try_from(hunk.new_start).unwrap_or(usize::MAX / 2).max(1) - 1;
+    let secrets = scanner.scan(&text).into_iter().filter_map(|finding| {
+        let is_added = |number: &usize| new.get(number - 1).is_some_and(|line| line.kind == LineKind::Added);
+        let line = (finding.line..=finding.end_line).find(is_added)?;
+        Some(Secret { line: first + line, end_line: first + finding.end_line, ..Guard::fact(&finding) })
+    });
+    secrets.collect()
 }
 
 /// Looks for secrets in what a change adds.

@@ -20,6 +20,9 @@ const DEFAULT_REACH: usize = 512;
 /// No rule reaches further, so that time stays linear.
 pub(super) const MAX_REACH: usize = 8192;
 
+/// No token that a built-in rule knows is shorter.
+const MIN_RUN: usize = 20;
+
 /// How far before its keyword a match may begin.
 const MAX_BEFORE: usize = 64;
 
@@ -97,6 +100,8 @@ pub(super) struct Rule {
     pub reach: usize,
     pub names: Vec<String>,
     pub checks: Vec<Check>,
+    /// How many characters of a token have to follow each other before the pattern is tried.
+    pub run: usize,
     pattern: Option<String>,
     /// Compiled when a keyword of it is met for the first time: most runs meet none.
     compiled: OnceLock<Option<Regex>>,
@@ -130,6 +135,7 @@ impl<E> From<RuleFile<E>> for Rule {
             reach: file.max.unwrap_or(DEFAULT_REACH).min(MAX_REACH),
             names: file.names,
             checks: file.checks,
+            run: MIN_RUN,
             pattern: file.pattern,
             compiled: OnceLock::new(),
         }
@@ -176,7 +182,8 @@ impl Rules {
             if let Some(reason) = file.problem() {
                 return Err(problem(reason));
             }
-            let alone = Rules { rules: vec![Rule::from(file.clone())], published: Vec::new() };
+            let rule = Rule { run: 0, ..Rule::from(file.clone()) };
+            let alone = Rules { rules: vec![rule], published: Vec::new() };
             if let Some(rule) = alone.rules.first()
                 && let Some(pattern) = &rule.pattern
                 && let Err(error) = rule.compile(pattern)
@@ -185,7 +192,8 @@ impl Rules {
                 return Err(problem(format!("has a pattern that is not a regular expression: {reason}")));
             }
             file.examples.check(&file.id, &Scanner::new(alone)).map_err(problem)?;
-            all.rules.push(Rule::from(file));
+            // Nobody knows how short a token somebody else has.
+            all.rules.push(Rule { run: 0, ..Rule::from(file) });
         }
         Ok(all)
     }

@@ -25,6 +25,9 @@ use crate::secret::wide;
 /// Base64 of a token is never longer.
 const MAX_ENCODED: usize = 1024;
 
+/// And never shorter.
+const MIN_ENCODED: usize = 20;
+
 /// Finds secrets by a set of rules. Making one costs microseconds; it can be shared by threads.
 pub struct Scanner {
     rules: Rules,
@@ -149,7 +152,7 @@ impl Scanner {
         }
         let window = &bytes[start..bytes.len().min(at + rule.reach)];
         // A pattern costs much more to compile than a look at the next bytes.
-        if rule.context == Context::Token && rule.before == 0 && !has_body(&bytes[at..]) {
+        if rule.context == Context::Token && rule.before == 0 && !has_body(&bytes[at..], rule.run) {
             return None;
         }
         let groups = rule.regex()?.captures(window)?;
@@ -170,7 +173,7 @@ impl Scanner {
     /// Looks into base64 that may be that of a token.
     fn try_encoded(&self, bytes: &[u8], at: usize) -> Option<Hit> {
         let rest = &bytes[at..bytes.len().min(at + MAX_ENCODED)];
-        if !begins_here(bytes, at) || !has_body(rest) {
+        if !begins_here(bytes, at) || !has_body(rest, MIN_ENCODED) {
             return None;
         }
         let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
@@ -260,12 +263,9 @@ pub(super) const fn is_word(byte: u8) -> bool {
 }
 
 /// Tells whether enough follows a keyword for it to be more than a word.
-fn has_body(rest: &[u8]) -> bool {
-    rest.iter()
-        .take(20)
-        .filter(|byte| is_word(**byte) || matches!(byte, b'-' | b'.' | b'+' | b'/' | b'~' | b':'))
-        .count()
-        >= 20
+fn has_body(rest: &[u8], run: usize) -> bool {
+    let is_part = |byte: &u8| is_word(*byte) || b"-.+/~:".contains(byte);
+    rest.get(..run).is_some_and(|body| body.iter().all(is_part))
 }
 
 /// Tells whether a token can begin at a place: not inside of a word, but right after an escape.

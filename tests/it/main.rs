@@ -38,6 +38,8 @@ mod repositories;
 mod runners;
 mod scenarios;
 mod schemas;
+mod secret_leaks;
+mod secrets;
 mod session;
 mod start;
 mod support;

@@ -55,6 +55,7 @@ fn the_schemas_that_the_contract_system_names_are_there_and_compile() {
         "run_compare_report",
         "browser_tasks",
         "gate_report",
+        "scan_report",
         "result",
         "context_manifest",
         "excluded_files",

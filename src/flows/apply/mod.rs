@@ -33,6 +33,7 @@ use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::gate::MAX_PATCH_BYTES;
 use crate::git::ApplyLock;
+use crate::secret::Scanner;
 use crate::system;
 use crate::system::Environment;
 
@@ -175,6 +176,8 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
         "push": request.terms.push,
     });
     write_session(flows, &session, "running", &options)?;
+    // What is kept for later is kept without secrets, whatever a repository's own rules say.
+    let scanner = Scanner::built_in();
     let attempt = || -> Result<(), Trouble> {
         let repository = match repository {
             Ok(repository) => Some(repository),
@@ -186,7 +189,7 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
         };
         let proposal = match (&request.source, &patch_file, &repository) {
             (Source::Reply { text, base, .. }, _, Some(repository)) => {
-                session.write("response-1.md", text)?;
+                session.write("response-1.md", &scanner.redact(text).0)?;
                 Proposal::of_reply(text, base.as_deref(), repository, &request.terms)?
             }
             (_, Some(path), _) => Proposal::of_patch(system::read_limited(path, MAX_PATCH_BYTES)?),
@@ -200,11 +203,14 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
             terms: &request.terms,
             mode,
             person,
+            scanner: &scanner,
         };
         work.carry_out(&proposal, &mut outcome)
     };
     let ended = attempt();
     conclude(&mut outcome, ended, began);
+    outcome.redact(&scanner);
+    clean_files(&session, &scanner)?;
     session.log(outcome.status.as_str());
     // Last, because a file in the working tree would be in the way of the patch.
     if let (Some(path), Some(_)) = (&files.diff, outcome.patch_bytes) {
@@ -222,6 +228,21 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
     }
     write_session(flows, &session, outcome.status.as_str(), &options)?;
     Ok(outcome)
+}
+
+/// Takes secrets out of the files that had to have them while a patch was carried out, and of what tests printed.
+fn clean_files(session: &Session, scanner: &Scanner) -> Result<(), Failure> {
+    for path in system::entries_of(&session.directory)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name == "chosen.patch" || name.ends_with(".log") && name != "output.log" {
+            let text = system::read_limited(&path, MAX_PATCH_BYTES)?;
+            let (redacted, found) = scanner.redact(&text);
+            if !found.is_empty() {
+                system::write_private(&path, &redacted)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Puts right what a killed process left in this worktree. Returns what was done; `None` when there was nothing.

@@ -10,6 +10,7 @@ use crate::base::put_path;
 use crate::flows::Failure;
 use crate::flows::Kind;
 use crate::policy::ApplyMode;
+use crate::secret::Scanner;
 
 /// How it ended. Each status has one exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +150,8 @@ pub struct Outcome {
     pub apply_error: Option<String>,
     pub commit_error: Option<String>,
     pub push_error: Option<String>,
+    /// The labels of the secrets that the patch adds, when it was looked at.
+    pub secrets: Option<Vec<String>>,
     pub gate: Option<Value>,
     pub tests: Option<Vec<TestResult>>,
     pub error: Option<Trouble>,
@@ -189,12 +192,29 @@ impl Outcome {
             apply_error: None,
             commit_error: None,
             push_error: None,
+            secrets: None,
             gate: None,
             tests: None,
             error: None,
             agreed_patch: Vec::new(),
             notes: Vec::new(),
             phases: Phases::default(),
+        }
+    }
+
+    /// Takes secrets out of everything that other programs said.
+    pub fn redact(&mut self, scanner: &Scanner) {
+        let clean = |text: &mut String| {
+            let (redacted, found) = scanner.redact(text.as_bytes());
+            if !found.is_empty() {
+                *text = String::from_utf8_lossy(&redacted).into_owned();
+            }
+        };
+        [&mut self.apply_error, &mut self.commit_error, &mut self.push_error].into_iter().flatten().for_each(clean);
+        self.notes.iter_mut().for_each(clean);
+        if let Some(trouble) = &mut self.error {
+            clean(&mut trouble.message);
+            trouble.hints.iter_mut().for_each(clean);
         }
     }
 
@@ -224,7 +244,10 @@ impl Outcome {
             "gitApplyError": self.apply_error,
             "gitCommitError": self.commit_error,
             "gitPushError": self.push_error,
-            "secretScan": null,
+            "secretScan": self.secrets.as_ref().map(|labels| json!({
+                "status": if labels.is_empty() { "ok" } else { "matches_detected" },
+                "matches": labels,
+            })),
             "gate": self.gate,
             "tests": self.tests,
             "completionPath": null,
