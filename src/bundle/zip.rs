@@ -44,7 +44,8 @@ pub(super) struct Deflater(Compressor);
 
 impl Deflater {
     pub fn new() -> Self {
-        Deflater(Compressor::new(CompressionLvl::default()))
+        // On 10,000 source files a little more than half the time of the default level, for 3 % more bytes.
+        Deflater(Compressor::new(CompressionLvl::fastest()))
     }
 
     /// Returns a content as it will lie in an archive; as it is where compressing does not help.
