@@ -16,6 +16,7 @@ pub enum Exit {
     DiffMissing,
     InvalidDiff,
     Partial,
+    SecretDetected,
     ApplyFailed,
     CommitFailed,
     GateFailed,
@@ -26,13 +27,14 @@ pub enum Exit {
 }
 
 impl Exit {
-    const ALL: [Exit; 13] = [
+    const ALL: [Exit; 14] = [
         Exit::Success,
         Exit::Other,
         Exit::AgentRefused,
         Exit::DiffMissing,
         Exit::InvalidDiff,
         Exit::Partial,
+        Exit::SecretDetected,
         Exit::ApplyFailed,
         Exit::CommitFailed,
         Exit::GateFailed,
@@ -47,6 +49,7 @@ impl Exit {
             Exit::Success => 0,
             Exit::Other => 1,
             Exit::AgentRefused | Exit::DiffMissing | Exit::InvalidDiff | Exit::Partial => 2,
+            Exit::SecretDetected => 3,
             Exit::ApplyFailed => 4,
             Exit::CommitFailed => 5,
             Exit::GateFailed => 7,
@@ -66,6 +69,7 @@ impl Exit {
             Exit::DiffMissing => "diff_missing",
             Exit::InvalidDiff => "invalid_diff",
             Exit::Partial => "partial",
+            Exit::SecretDetected => "secret_detected",
             Exit::ApplyFailed => "apply_failed",
             Exit::CommitFailed => "commit_failed",
             Exit::GateFailed => "gate_failed",
@@ -84,6 +88,7 @@ impl Exit {
             Exit::DiffMissing => "`diff_missing`: there is no patch",
             Exit::InvalidDiff => "`invalid_diff`: there is a patch that cannot be used",
             Exit::Partial => "`partial`: a part of the patch is in, the rest was left out",
+            Exit::SecretDetected => "`secret_detected`: there is a secret where none may be",
             Exit::ApplyFailed => "`apply_failed`: the patch does not apply, or the working tree is not clean",
             Exit::CommitFailed => "`commit_failed`: the commit failed, and the working tree is as it was before",
             Exit::GateFailed => "`gate_failed`: a gate said no",
@@ -120,6 +125,7 @@ impl From<Status> for Exit {
             Status::ApplyFailed => Exit::ApplyFailed,
             Status::CommitFailed => Exit::CommitFailed,
             Status::GateFailed => Exit::GateFailed,
+            Status::SecretDetected => Exit::SecretDetected,
             Status::ApprovalRequired => Exit::ApprovalRequired,
             Status::PushFailed => Exit::PushFailed,
             Status::Interrupted => Exit::Interrupted,
@@ -135,6 +141,7 @@ impl From<Kind> for Exit {
             Kind::DiffMissing => Exit::DiffMissing,
             Kind::InvalidDiff => Exit::InvalidDiff,
             Kind::GateFailed => Exit::GateFailed,
+            Kind::SecretDetected => Exit::SecretDetected,
             Kind::ApprovalRequired => Exit::ApprovalRequired,
             Kind::Usage => Exit::Usage,
         }

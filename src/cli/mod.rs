@@ -22,6 +22,7 @@ mod init;
 mod markdown;
 mod render;
 mod sarif;
+mod scan;
 mod status;
 mod terminal;
 
@@ -92,6 +93,7 @@ enum Command {
     Hooks(hooks::HooksArgs),
     Events(events::EventsArgs),
     Extract(extract::ExtractArgs),
+    Scan(scan::ScanArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
@@ -162,6 +164,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
         Command::Extract(args) => extract::extract(&app, args),
+        Command::Scan(args) => scan::scan(&app, args),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     }
 }
@@ -188,6 +191,7 @@ impl Command {
             Command::Apply(args) => args.wants_json(),
             Command::Bundle(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
+            Command::Scan(args) => args.wants_json(),
             Command::Events(args) => args.wants_json(),
             // It prints its own document, also when there is no patch.
             Command::Init(_) | Command::Extract(_) | Command::Demo(_) | Command::Hook(_) | Command::Generate(_) => {

@@ -13,8 +13,9 @@ use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::active::check_contract;
-use crate::flows::active::protected;
+use crate::flows::active::in_force;
 use crate::flows::active::read_contract_file;
+use crate::flows::secrets::Guard;
 use crate::gate;
 use crate::gate::Checked;
 use crate::gate::Report;
@@ -72,9 +73,14 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
         Loaded::Contract(contract) => contract,
         Loaded::Refused(report) => return Ok(report),
     };
-    let protected = protected(&repository, Some(&contract))?;
+    let (protected, mut guard) = in_force(&repository, Some(&contract))?;
+    if let Some((from, _)) = range {
+        guard = Guard::of_commit(&repository, &from)?;
+    }
+    // Nobody's word counts for what a patch adds.
+    let watch = if matches!(request.subject, Subject::Patch(_)) { guard.strict_watch() } else { guard.watch() };
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let look = Look { in_scope: &in_scope };
+    let look = Look { in_scope: &in_scope, secrets: Some(&watch) };
     let set = match (&request.subject, comparison) {
         (Subject::Staged, _) => repository.staged(&look)?,
         (Subject::Worktree, _) => repository.worktree(&look)?,
@@ -89,7 +95,7 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
 }
 
 /// Returns the two revisions of a range.
-fn parse_range(text: &str) -> Result<[&str; 2], Failure> {
+pub(super) fn parse_range(text: &str) -> Result<[&str; 2], Failure> {
     let usage = |message: &str| {
         Failure::new(Kind::Usage, format!("{message}: {text}"))
             .hinted("Write --range A..B, for example --range origin/main..HEAD")
@@ -164,7 +170,7 @@ fn of_problem(problem: &Problem, name: &str) -> Violation {
 fn without_contract(repository: &Repository, request: &Request, state: &ActiveContract) -> Result<Loaded, Failure> {
     if matches!((state, &request.subject), (ActiveContract::Missing, Subject::Staged)) && repository.work_tree.is_some()
     {
-        let set = repository.staged(&Look { in_scope: &|_| false })?;
+        let set = repository.staged(&Look { in_scope: &|_| false, secrets: None })?;
         if only_our_files(&set) {
             let note = "no contract is active; a change of .oracle/ alone passes".to_owned();
             return Ok(Loaded::Refused(Report {

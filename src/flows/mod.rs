@@ -22,6 +22,8 @@ pub mod hook;
 pub mod hooks;
 pub mod init;
 pub mod new;
+pub mod scan;
+pub mod secrets;
 pub mod show;
 pub mod status;
 

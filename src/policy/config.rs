@@ -17,9 +17,11 @@ enum Owner {
 }
 
 /// Every key there is.
-const KEYS: [(&str, Owner); 9] = [
+const KEYS: [(&str, Owner); 11] = [
     ("hooks.missing_contract", Owner::Repository),
     ("gate.protected", Owner::Repository),
+    ("secrets.rules", Owner::Repository),
+    ("secrets.allow", Owner::Repository),
     ("review.protected_branches", Owner::Repository),
     ("candidate.reuse", Owner::Repository),
     ("bundle.max_file_size", Owner::Repository),
@@ -90,11 +92,15 @@ impl ApplyMode {
 const REUSE: [&str; 4] = ["node_modules", ".venv", "vendor", "target"];
 
 /// What the repository says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RepoConfig {
     pub missing_contract: MissingContract,
     /// Globs of further protected paths.
     pub protected: Vec<String>,
+    /// Further rules about secrets, as they are written.
+    pub secret_rules: Vec<Table>,
+    /// Findings that are allowed, as they are written.
+    pub secret_allows: Vec<Table>,
     /// Globs of further branches that are never pushed to.
     pub protected_branches: Vec<String>,
     /// Ignored directories that are linked into a candidate.
@@ -118,6 +124,8 @@ impl Default for RepoConfig {
         RepoConfig {
             missing_contract: MissingContract::default(),
             protected: Vec::new(),
+            secret_rules: Vec::new(),
+            secret_allows: Vec::new(),
             protected_branches: Vec::new(),
             reuse: REUSE.map(str::to_owned).to_vec(),
             bundle: BundleConfig::default(),
@@ -153,6 +161,8 @@ impl RepoConfig {
         let globs = "a list of globs, relative to the top of the repository";
         let glob = |text: &str| glob_problem(text).is_none();
         config.protected = list(&table, "gate.protected", globs, glob)?.unwrap_or_default();
+        config.secret_rules = tables(&table, "secrets.rules")?;
+        config.secret_allows = tables(&table, "secrets.allow")?;
         let branches = list(&table, "review.protected_branches", "a list of globs of branch names", glob)?;
         config.protected_branches = branches.unwrap_or_default();
         if let Some(reuse) =
@@ -215,6 +225,14 @@ fn size(table: &Table, key: &'static str) -> Result<Option<u64>, ConfigError> {
     };
     let expected = "a number of bytes, or a text such as \"512K\" or \"2M\"";
     bytes.map(Some).ok_or(ConfigError::BadValue { key, expected })
+}
+
+/// Returns the tables of a list of tables.
+fn tables(table: &Table, key: &'static str) -> Result<Vec<Table>, ConfigError> {
+    let Some(value) = find(table, key) else { return Ok(Vec::new()) };
+    let bad = || ConfigError::BadValue { key, expected: "a list of tables" };
+    let items = value.as_array().ok_or_else(bad)?.iter().map(|item| item.as_table().cloned());
+    items.collect::<Option<Vec<_>>>().ok_or_else(bad)
 }
 
 /// Tells whether a text names a directory below the top and nothing else.

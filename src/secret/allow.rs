@@ -96,13 +96,20 @@ impl Allows {
 }
 
 impl Strictness<'_> {
+    /// Tells whether somebody allowed this finding.
+    pub fn permits(self, path: &RepoPath, bytes: &[u8], finding: &Finding) -> bool {
+        match self {
+            Strictness::Strict => false,
+            Strictness::Allowing(allows) => {
+                has_comment(bytes, finding) || allows.permits(path, finding, &bytes[finding.range.clone()])
+            }
+        }
+    }
+
     /// Takes out what is allowed and returns how many that were.
     pub fn screen(self, path: &RepoPath, bytes: &[u8], findings: &mut Vec<Finding>) -> usize {
-        let Strictness::Allowing(allows) = self else { return 0 };
         let before = findings.len();
-        findings.retain(|finding| {
-            !has_comment(bytes, finding) && !allows.permits(path, finding, &bytes[finding.range.clone()])
-        });
+        findings.retain(|finding| !self.permits(path, bytes, finding));
         before - findings.len()
     }
 }

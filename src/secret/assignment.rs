@@ -72,6 +72,8 @@ fn is_code(value: &[u8], quoted: bool) -> bool {
     calls.iter().any(|call| has(call))
         || value.starts_with(b"$")
         || value.starts_with(b"/")
+        || value.starts_with(b"{")
+        || value.starts_with(b"0x")
         || !quoted && value.iter().any(|byte| b"([{".contains(byte))
         || has(b"://")
 }
@@ -79,7 +81,9 @@ fn is_code(value: &[u8], quoted: bool) -> bool {
 /// Tells whether a value names something instead of being it: an ARN, a digest, a public key, a UUID.
 fn is_identifier(value: &[u8]) -> bool {
     let starts = [b"arn:".as_slice(), b"sha256-", b"sha384-", b"sha512-", b"AAAAB3Nza", b"AAAAC3Nza", b"AAAAE2Vjz"];
-    starts.iter().any(|start| value.starts_with(start)) || is_uuid(value)
+    // A sealed secret begins with the length of its key.
+    let is_sealed = value.len() > 200 && value.starts_with(b"Ag");
+    starts.iter().any(|start| value.starts_with(start)) || is_sealed || is_uuid(value)
 }
 
 fn is_uuid(value: &[u8]) -> bool {

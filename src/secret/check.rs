@@ -18,6 +18,8 @@ pub enum Check {
     Basic,
     /// It looks as if it was drawn at random.
     Random,
+    /// It is not made of words.
+    Unworded,
     /// It is a password that somebody would use for something that matters.
     UrlPassword,
 }
@@ -29,6 +31,7 @@ impl Check {
             Check::Jwt => is_jwt(value),
             Check::Basic => is_basic(value),
             Check::Random => Shape::of(value).is_random(),
+            Check::Unworded => Shape::of(value).is_unworded(),
             Check::UrlPassword => is_url_password(value),
         }
     }
@@ -120,7 +123,11 @@ fn is_url_password(value: &[u8]) -> bool {
             .strip_prefix(common.as_bytes())
             .is_some_and(|rest| rest.len() <= 4 && rest.iter().all(u8::is_ascii_digit))
     });
-    let varied = Shape::of(value).classes() >= 2 && value.len() >= 6 || value.len() >= 10;
+    let varied = match value.len() {
+        ..8 => Shape::of(value).classes() >= 3,
+        8..10 => Shape::of(value).classes() >= 2,
+        _ => true,
+    };
     !is_common && varied && !is_placeholder(value) && !value.starts_with(b"%") && !value.contains(&b'$')
 }
 

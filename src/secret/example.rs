@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use crate::secret::Rules;
 use crate::secret::Scanner;
 use crate::secret::check::checksum62;
 use crate::secret::check::encode_base64;
@@ -28,11 +27,10 @@ const DIGITS: &str = "0123456789";
 
 impl Examples {
     /// Returns what does not hold of what they promise.
-    pub(super) fn check(&self, rule: &str, rules: &Rules) -> Result<(), String> {
+    pub(super) fn check(&self, rule: &str, scanner: &Scanner) -> Result<(), String> {
         if self.matches.is_empty() {
             return Err("needs an example of what it matches".to_owned());
         }
-        let scanner = Scanner::new(rules);
         let finds = |text: &String| {
             let text = fill(text, 1);
             scanner.scan(text.as_bytes()).iter().any(|finding| finding.rule == rule)

@@ -6,7 +6,7 @@ use crate::secret::Scanner;
 /// What stands in the place of a secret.
 pub const REDACTED: &[u8] = b"***REDACTED***";
 
-impl Scanner<'_> {
+impl Scanner {
     /// Returns the bytes with each secret replaced and every other byte as it was, and what was found.
     pub fn redact(&self, bytes: &[u8]) -> (Vec<u8>, Vec<Finding>) {
         let findings = self.scan(bytes);

@@ -7,6 +7,7 @@ use regex::bytes::RegexBuilder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::secret::Scanner;
 use crate::secret::check::Check;
 use crate::secret::example::Examples;
 
@@ -183,7 +184,7 @@ impl Rules {
                 let reason = error.to_string().lines().last().unwrap_or_default().to_owned();
                 return Err(problem(format!("has a pattern that is not a regular expression: {reason}")));
             }
-            file.examples.check(&file.id, &alone).map_err(problem)?;
+            file.examples.check(&file.id, &Scanner::new(alone)).map_err(problem)?;
             all.rules.push(Rule::from(file));
         }
         Ok(all)

@@ -1,5 +1,6 @@
 //! One pass over bytes.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::secret::Context;
@@ -10,6 +11,7 @@ use crate::secret::assignment::Assignment;
 use crate::secret::assignment::NameKind;
 use crate::secret::check::decode_base64;
 use crate::secret::check::digest;
+use crate::secret::check::encode_base64;
 use crate::secret::check::is_placeholder;
 use crate::secret::finding::Lines;
 use crate::secret::index::Index;
@@ -20,9 +22,12 @@ use crate::secret::rule::Rule;
 use crate::secret::shape::Shape;
 use crate::secret::wide;
 
+/// Base64 of a token is never longer.
+const MAX_ENCODED: usize = 1024;
+
 /// Finds secrets by a set of rules. Making one costs microseconds; it can be shared by threads.
-pub struct Scanner<'r> {
-    rules: &'r Rules,
+pub struct Scanner {
+    rules: Rules,
     index: Index,
     named: Vec<u16>,
     passwords: Option<u16>,
@@ -38,21 +43,29 @@ struct Hit {
     wide: bool,
 }
 
-impl<'r> Scanner<'r> {
-    pub fn new(rules: &'r Rules) -> Self {
+impl Scanner {
+    /// Returns the scanner with the built-in rules.
+    pub fn built_in() -> Self {
+        Scanner::new(Rules::built_in())
+    }
+
+    pub fn new(rules: Rules) -> Self {
         let numbered = || rules.rules.iter().zip(0u16..);
         let words = numbered().flat_map(|(rule, number)| {
-            rule.keywords.iter().map(move |keyword| (keyword.as_str(), rule.fold, Target::Rule(number)))
+            rule.keywords.iter().map(move |keyword| (Cow::from(keyword), rule.fold, Target::Rule(number)))
         });
         let of = |context: Context| numbered().find(|(rule, _)| rule.context == context).map(|(_, number)| number);
-        Scanner {
-            rules,
-            index: Index::new(words.chain(assignment::WORDS.iter().map(|word| (*word, true, Target::Name)))),
-            named: numbered().filter(|(rule, _)| rule.context == Context::Name).map(|(_, number)| number).collect(),
-            passwords: of(Context::Password),
-            secrets: of(Context::Secret),
-            encoded: of(Context::Encoded),
-        }
+        let names = assignment::WORDS.iter().map(|word| (Cow::from(*word), true, Target::Name));
+        let tokens = rules.rules.iter().filter(|rule| rule.context == Context::Token && rule.before == 0);
+        let encoded = tokens.flat_map(|rule| &rule.keywords).filter(|keyword| keyword.len() >= 3).map(|keyword| {
+            // The last digit may depend on what follows.
+            let digits = keyword.len() * 8 / 6;
+            (Cow::from(encode_base64(keyword.as_bytes())[..digits].to_owned()), false, Target::Encoded)
+        });
+        let index = Index::new(words.chain(names).chain(encoded));
+        let named = numbered().filter(|(rule, _)| rule.context == Context::Name).map(|(_, number)| number).collect();
+        let (passwords, secrets, encoded) = (of(Context::Password), of(Context::Secret), of(Context::Encoded));
+        Scanner { index, named, passwords, secrets, encoded, rules }
     }
 
     /// Returns every secret, in the order in which they begin; none overlaps another.
@@ -99,7 +112,7 @@ impl<'r> Scanner<'r> {
         }
     }
 
-    fn rule(&self, number: u16) -> &'r Rule {
+    fn rule(&self, number: u16) -> &Rule {
         &self.rules.rules[usize::from(number)]
     }
 
@@ -114,6 +127,7 @@ impl<'r> Scanner<'r> {
                     hits.extend(self.judge(bytes, &found));
                 }
             }
+            Target::Encoded => hits.extend(self.try_encoded(bytes, at)),
             Target::Rule(number) => match self.rule(number).context {
                 Context::Pem => hits.extend(pem::find(bytes, at).map(|range| Hit { range, rule: number, wide: false })),
                 Context::Kubernetes => hits.extend(manifests.values(bytes, at).into_iter().map(|range| Hit {
@@ -151,6 +165,19 @@ impl<'r> Scanner<'r> {
         let value = &bytes[secret.clone()];
         let checked = rule.checks.iter().all(|check| check.passes(value));
         (checked && !self.is_harmless(value)).then_some(Hit { range: secret, rule: number, wide: false })
+    }
+
+    /// Looks into base64 that may be that of a token.
+    fn try_encoded(&self, bytes: &[u8], at: usize) -> Option<Hit> {
+        let rest = &bytes[at..bytes.len().min(at + MAX_ENCODED)];
+        if !begins_here(bytes, at) || !has_body(rest) {
+            return None;
+        }
+        let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
+        let length =
+            rest.iter().position(|byte| !is_digit(byte)).or((rest.len() < MAX_ENCODED).then_some(rest.len()))?;
+        let found = self.has_token(&decode_base64(&rest[..length])?);
+        found.then_some(Hit { range: at..at + length, rule: self.encoded?, wide: false })
     }
 
     /// Judges a value by the name that it is given to.

@@ -32,6 +32,8 @@ pub(super) struct Shape {
     digits: usize,
     other: usize,
     hex: bool,
+    /// Hexadecimal digits and hyphens, as in a UUID.
+    hex_parts: bool,
     /// Changes between lower case, upper case and digits, inside of a word.
     turns: usize,
     /// Neighbouring letters, and those of them that words are made of.
@@ -42,7 +44,8 @@ pub(super) struct Shape {
 
 impl Shape {
     pub fn of(value: &[u8]) -> Self {
-        let mut shape = Shape { len: value.len(), hex: !value.is_empty(), ..Shape::default() };
+        let mut shape =
+            Shape { len: value.len(), hex: !value.is_empty(), hex_parts: !value.is_empty(), ..Shape::default() };
         let mut counts = [0u16; 256];
         let mut before = b' ';
         for byte in value.iter().take(1024) {
@@ -55,6 +58,7 @@ impl Shape {
                 Class::Other => shape.other += 1,
             }
             shape.hex &= byte.is_ascii_hexdigit();
+            shape.hex_parts &= byte.is_ascii_hexdigit() || *byte == b'-';
             let previous = class_of(before);
             shape.turns += usize::from(class != previous && class != Class::Other && previous != Class::Other);
             // A capital begins a new word.
@@ -92,7 +96,7 @@ impl Shape {
 
     /// Tells whether the value has letters only, and they say nothing.
     fn is_random_letters(&self) -> bool {
-        let mixed = self.lower > 0 && self.upper > 0 && self.turns * 4 >= self.len;
+        let mixed = self.lower > 0 && self.upper > 0 && self.turns * 6 >= self.len;
         let base32 = self.lower == 0 && self.pairs >= 12;
         self.len >= 16
             && self.digits * 4 < self.len
@@ -101,9 +105,14 @@ impl Shape {
             && self.wordy * 100 < self.pairs * 45
     }
 
+    /// Tells whether the value is no word and no number.
+    pub fn is_unworded(&self) -> bool {
+        self.lower + self.upper > 0 && self.entropy >= 2.8 && (self.hex_parts || !self.is_wordy())
+    }
+
     /// Tells whether the letters make words.
     pub fn is_wordy(&self) -> bool {
-        self.pairs >= 4 && self.wordy * 100 >= self.pairs * 62
+        self.pairs >= 5 && self.wordy * 100 >= self.pairs * 67
     }
 
     /// Returns how many of lower case, upper case, digits and other characters there are.

@@ -2,8 +2,10 @@
 
 use memchr::memchr_iter;
 
+use crate::base::RepoPath;
 use crate::secret::Finding;
 use crate::secret::Scanner;
+use crate::secret::Strictness;
 use crate::secret::redact::marker;
 
 /// No rule looks further back or ahead than this.
@@ -13,8 +15,10 @@ const CONTEXT: usize = 64 << 10;
 const WINDOW: usize = 1 << 20;
 
 /// Scans and redacts a text piece by piece.
-pub struct Stream<'s, 'r> {
-    scanner: &'s Scanner<'r>,
+pub struct Stream<'s> {
+    scanner: &'s Scanner,
+    path: &'s RepoPath,
+    strictness: Strictness<'s>,
     /// What was handed on already and is kept as context, and what waits.
     bytes: Vec<u8>,
     /// How much of the bytes was handed on.
@@ -33,11 +37,13 @@ pub struct Piece {
     pub redacted: Vec<u8>,
     /// What was in it; offsets count from the beginning of the text.
     pub findings: Vec<Finding>,
+    /// How many more were in it that somebody allowed.
+    pub allowed: usize,
 }
 
-impl<'s, 'r> Stream<'s, 'r> {
-    pub fn new(scanner: &'s Scanner<'r>) -> Self {
-        Stream { scanner, bytes: Vec::new(), handed: 0, offset: 0, lines: 0, line_start: 0 }
+impl<'s> Stream<'s> {
+    pub fn new(scanner: &'s Scanner, path: &'s RepoPath, strictness: Strictness<'s>) -> Self {
+        Stream { scanner, path, strictness, bytes: Vec::new(), handed: 0, offset: 0, lines: 0, line_start: 0 }
     }
 
     /// Takes more text and returns what is done by now.
@@ -62,6 +68,10 @@ impl<'s, 'r> Stream<'s, 'r> {
         let mut piece = Piece::default();
         for mut finding in findings {
             if finding.range.start < self.handed || finding.range.start >= until {
+                continue;
+            }
+            if self.strictness.permits(self.path, &self.bytes, &finding) {
+                piece.allowed += 1;
                 continue;
             }
             piece.redacted.extend_from_slice(&self.bytes[self.handed..finding.range.start]);

@@ -4,9 +4,8 @@ use super::*;
 
 #[test]
 fn every_built_in_rule_holds_what_its_examples_promise() {
-    let rules = Rules::built_in();
     let files = Rules::built_in_files();
-    let scanner = Scanner::new(&rules);
+    let scanner = Scanner::built_in();
     let mut broken = Vec::new();
     for file in &files {
         assert!(!file.examples.matches.is_empty() && !file.examples.passes.is_empty(), "{} needs both kinds", file.id);

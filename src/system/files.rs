@@ -37,14 +37,20 @@ fn io_error<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) 
     move |source| FileError::Io { action, path: path.to_owned(), source }
 }
 
-/// Returns the content of a regular file of at most `limit` bytes. A pipe or a device is refused, so nothing can hang.
-pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+/// Opens a regular file for reading. A pipe or a device is refused, so nothing can hang.
+pub(super) fn open_regular(path: &Path) -> Result<File, FileError> {
     // O_NONBLOCK: opening a pipe for reading would wait for a writer.
     let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path).map_err(io_error("read", path))?;
-    let metadata = file.metadata().map_err(io_error("read", path))?;
-    if !metadata.is_file() {
-        return Err(FileError::WrongType { path: path.to_owned(), expected: "a regular file" });
+    match file.metadata().map_err(io_error("read", path))?.is_file() {
+        true => Ok(file),
+        false => Err(FileError::WrongType { path: path.to_owned(), expected: "a regular file" }),
     }
+}
+
+/// Returns the content of a regular file of at most `limit` bytes. A pipe or a device is refused, so nothing can hang.
+pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let file = open_regular(path)?;
+    let metadata = file.metadata().map_err(io_error("read", path))?;
     if metadata.len() > limit {
         return Err(FileError::TooLarge { path: path.to_owned(), size: metadata.len(), limit });
     }

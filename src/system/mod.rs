@@ -10,6 +10,7 @@ mod interrupt;
 mod job;
 mod lock;
 mod neighbours;
+mod open;
 mod process;
 mod threads;
 
@@ -45,6 +46,10 @@ pub use job::Job;
 pub use job::read_output;
 pub use lock::lock;
 pub use neighbours::is_at_work;
+pub use open::Node;
+pub use open::entries_of;
+pub use open::node_at;
+pub use open::read_pieces;
 pub use process::Finished;
 pub use process::ProcessError;
 pub use process::run;

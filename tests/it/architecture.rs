@@ -25,7 +25,7 @@ const ROOMS: [(&str, &[&str]); 14] = [
             "evidence",
         ],
     ),
-    ("cli", &["base", "agent", "change", "contract", "patch", "bundle", "gate", "system", "flows"]),
+    ("cli", &["base", "agent", "change", "contract", "secret", "patch", "bundle", "gate", "system", "flows"]),
 ];
 
 fn source_files(directory: &Path) -> Vec<PathBuf> {

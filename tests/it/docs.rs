@@ -95,6 +95,7 @@ fn every_rule_and_every_command_is_documented() {
         "docs/configuration.md",
         "docs/patches.md",
         "docs/bundle.md",
+        "docs/secrets.md",
     ]
     .map(crate::support::project_file)
     .concat();

@@ -133,7 +133,7 @@ pub(super) fn judge(proposal: &Proposal, bench: &Bench<'_>) -> Result<Judgement,
         Some((repository, _)) => {
             let contract = bench.contract;
             let in_scope = |path: &RepoPath| contract.is_none_or(|contract| contract.scope.covers(path));
-            change_set(repository, &patch, &Look { in_scope: &in_scope })
+            change_set(repository, &patch, &Look { in_scope: &in_scope, secrets: None })
                 .map_err(|failure| (Trouble::from(failure), "malformed"))?
         }
         None => patch::to_changes(&patch, &|_| None).set,

@@ -21,6 +21,7 @@ pub enum Status {
     ApplyFailed,
     CommitFailed,
     GateFailed,
+    SecretDetected,
     ApprovalRequired,
     PushFailed,
     Interrupted,
@@ -38,6 +39,7 @@ impl Status {
             Status::ApplyFailed => "apply_failed",
             Status::CommitFailed => "commit_failed",
             Status::GateFailed => "gate_failed",
+            Status::SecretDetected => "secret_detected",
             Status::ApprovalRequired => "approval_required",
             Status::PushFailed => "push_failed",
             Status::Interrupted | Status::Error => "error",
@@ -82,6 +84,7 @@ impl<E: Into<Failure>> From<E> for Trouble {
             Kind::DiffMissing => (Status::DiffMissing, "ambiguous_goal"),
             Kind::InvalidDiff => (Status::InvalidDiff, "ambiguous_goal"),
             Kind::GateFailed => (Status::GateFailed, "permission_denied"),
+            Kind::SecretDetected => (Status::SecretDetected, "secret_detected"),
             Kind::ApprovalRequired => (Status::ApprovalRequired, "approval_required"),
         };
         Trouble { status, kind, message: failure.message, hints: failure.hints }
