@@ -147,6 +147,7 @@ fn holds_a_browser() {
     let launch = match way.split_once(' ') {
         Some(("visits", address)) => Launch::attach(machine(), parse_address(address).unwrap()),
         Some(("grid", address)) => Launch::remote(Endpoint::parse(address).unwrap()),
+        _ if way == "waits for its turn" => launch(&dir).patient(3 * LIMIT),
         _ => launch(&dir),
     };
     let browser = Browser::start(&launch).unwrap();
@@ -215,6 +216,29 @@ fn when_the_guard_is_killed_as_well_only_its_directory_is_left_for_the_next_run(
     next.expect("ready");
     next.child.wait().unwrap();
     expect_nothing(dir.path(), "after the next run");
+}
+
+#[test]
+fn a_run_that_waits_for_its_turn_waits_no_longer_than_it_lives() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Browser::start(&launch(dir.path())).unwrap();
+    let mut second = Holder::start(dir.path(), "waits for its turn");
+    second.expect("begin");
+    let guards = || processes_of(dir.path()).into_iter().filter(|(_, arguments)| is_guard(arguments)).count();
+    let started = Instant::now();
+    while guards() < 2 {
+        assert!(started.elapsed() < LIMIT);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    send("-KILL", second.child.id());
+    second.child.wait().unwrap();
+    let killed = Instant::now();
+    while guards() > 1 {
+        assert!(killed.elapsed() < GONE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(first);
+    expect_nothing(dir.path(), "after both");
 }
 
 #[test]
