@@ -16,6 +16,7 @@ pub enum Exit {
     DiffMissing,
     InvalidDiff,
     Partial,
+    SecretDetected,
     ApplyFailed,
     CommitFailed,
     Timeout,
@@ -28,13 +29,14 @@ pub enum Exit {
 }
 
 impl Exit {
-    const ALL: [Exit; 15] = [
+    const ALL: [Exit; 16] = [
         Exit::Success,
         Exit::Other,
         Exit::AgentRefused,
         Exit::DiffMissing,
         Exit::InvalidDiff,
         Exit::Partial,
+        Exit::SecretDetected,
         Exit::ApplyFailed,
         Exit::CommitFailed,
         Exit::Timeout,
@@ -51,6 +53,7 @@ impl Exit {
             Exit::Success => 0,
             Exit::Other => 1,
             Exit::AgentRefused | Exit::DiffMissing | Exit::InvalidDiff | Exit::Partial => 2,
+            Exit::SecretDetected => 3,
             Exit::ApplyFailed => 4,
             Exit::CommitFailed => 5,
             Exit::Timeout => 6,
@@ -72,6 +75,7 @@ impl Exit {
             Exit::DiffMissing => "diff_missing",
             Exit::InvalidDiff => "invalid_diff",
             Exit::Partial => "partial",
+            Exit::SecretDetected => "secret_detected",
             Exit::ApplyFailed => "apply_failed",
             Exit::CommitFailed => "commit_failed",
             Exit::Timeout => "timeout",
@@ -92,6 +96,7 @@ impl Exit {
             Exit::DiffMissing => "`diff_missing`: there is no patch",
             Exit::InvalidDiff => "`invalid_diff`: there is a patch that cannot be used",
             Exit::Partial => "`partial`: a part of the patch is in, the rest was left out",
+            Exit::SecretDetected => "`secret_detected`: there is a secret where none may be",
             Exit::ApplyFailed => "`apply_failed`: the patch does not apply, or the working tree is not clean",
             Exit::CommitFailed => "`commit_failed`: the commit failed, and the working tree is as it was before",
             Exit::Timeout => "`timeout`: nothing was answered in the time there was",
@@ -130,6 +135,7 @@ impl From<Status> for Exit {
             Status::ApplyFailed => Exit::ApplyFailed,
             Status::CommitFailed => Exit::CommitFailed,
             Status::GateFailed => Exit::GateFailed,
+            Status::SecretDetected => Exit::SecretDetected,
             Status::ApprovalRequired => Exit::ApprovalRequired,
             Status::PushFailed => Exit::PushFailed,
             Status::Interrupted => Exit::Interrupted,
@@ -145,6 +151,7 @@ impl From<Kind> for Exit {
             Kind::DiffMissing => Exit::DiffMissing,
             Kind::InvalidDiff => Exit::InvalidDiff,
             Kind::GateFailed => Exit::GateFailed,
+            Kind::SecretDetected => Exit::SecretDetected,
             Kind::ApprovalRequired => Exit::ApprovalRequired,
             Kind::Unavailable => Exit::Unavailable,
             Kind::TimedOut => Exit::Timeout,

@@ -6,6 +6,7 @@ mod agent;
 mod agent_setup;
 mod apply;
 mod auth;
+mod bundle;
 mod contract;
 mod demo;
 mod doctor;
@@ -23,6 +24,9 @@ mod init;
 mod markdown;
 mod render;
 mod sarif;
+mod scan;
+mod session;
+mod session_page;
 mod status;
 mod terminal;
 
@@ -88,13 +92,16 @@ enum Command {
     Contract(contract::ContractArgs),
     Gate(gate::GateArgs),
     Apply(apply::ApplyArgs),
+    Bundle(bundle::BundleArgs),
     Auth(auth::AuthArgs),
     Hook(hook::HookArgs),
     Hooks(hooks::HooksArgs),
     Events(events::EventsArgs),
     Extract(extract::ExtractArgs),
+    Session(session::SessionArgs),
     #[command(hide = true)]
     Guard(guard::GuardArgs),
+    Scan(scan::ScanArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
@@ -160,12 +167,15 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Contract(args) => contract::contract(&app, args),
         Command::Gate(args) => gate::gate(&app, args),
         Command::Apply(args) => apply::apply(&app, args),
+        Command::Bundle(args) => bundle::bundle(&app, args),
         Command::Auth(args) => auth::auth(&app, args),
         Command::Hook(args) => hook::hook(&app, args),
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
         Command::Extract(args) => extract::extract(&app, args),
+        Command::Session(args) => session::session(&app, args),
         Command::Guard(args) => Ok(guard::guard(args)),
+        Command::Scan(args) => scan::scan(&app, args),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     }
 }
@@ -190,8 +200,11 @@ impl Command {
             Command::Contract(args) => args.wants_json(),
             Command::Gate(args) => args.wants_json(),
             Command::Apply(args) => args.wants_json(),
+            Command::Bundle(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
+            Command::Scan(args) => args.wants_json(),
             Command::Events(args) => args.wants_json(),
+            Command::Session(args) => args.wants_json(),
             // It prints its own document, also when there is no patch.
             Command::Init(_)
             | Command::Extract(_)

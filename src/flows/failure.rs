@@ -24,6 +24,8 @@ pub enum Kind {
     DiffMissing,
     /// The reply has a patch that cannot be used.
     InvalidDiff,
+    /// There is a secret where none may be.
+    SecretDetected,
     /// A gate said no.
     GateFailed,
     /// A person has to decide, and none was there.

@@ -10,6 +10,7 @@ pub use commands::CommandClass;
 pub use commands::CommandDecision;
 pub use commands::CommandPolicy;
 pub use config::ApplyMode;
+pub use config::BundleConfig;
 pub use config::ConfigError;
 pub use config::MissingContract;
 pub use config::PersonConfig;

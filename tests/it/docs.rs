@@ -95,6 +95,8 @@ fn every_rule_and_every_command_is_documented() {
         "docs/ci.md",
         "docs/configuration.md",
         "docs/patches.md",
+        "docs/bundle.md",
+        "docs/secrets.md",
     ]
     .map(crate::support::project_file)
     .concat();

@@ -10,6 +10,7 @@ use crate::base::put_path;
 use crate::flows::Failure;
 use crate::flows::Kind;
 use crate::policy::ApplyMode;
+use crate::secret::Scanner;
 
 /// How it ended. Each status has one exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,7 @@ pub enum Status {
     ApplyFailed,
     CommitFailed,
     GateFailed,
+    SecretDetected,
     ApprovalRequired,
     PushFailed,
     Interrupted,
@@ -38,6 +40,7 @@ impl Status {
             Status::ApplyFailed => "apply_failed",
             Status::CommitFailed => "commit_failed",
             Status::GateFailed => "gate_failed",
+            Status::SecretDetected => "secret_detected",
             Status::ApprovalRequired => "approval_required",
             Status::PushFailed => "push_failed",
             Status::Interrupted | Status::Error => "error",
@@ -83,6 +86,7 @@ impl<E: Into<Failure>> From<E> for Trouble {
             Kind::DiffMissing => (Status::DiffMissing, "ambiguous_goal"),
             Kind::InvalidDiff => (Status::InvalidDiff, "ambiguous_goal"),
             Kind::GateFailed => (Status::GateFailed, "permission_denied"),
+            Kind::SecretDetected => (Status::SecretDetected, "secret_detected"),
             Kind::ApprovalRequired => (Status::ApprovalRequired, "approval_required"),
         };
         Trouble { status, kind, message: failure.message, hints: failure.hints }
@@ -146,9 +150,13 @@ pub struct Outcome {
     pub apply_error: Option<String>,
     pub commit_error: Option<String>,
     pub push_error: Option<String>,
+    /// The labels of the secrets that the patch adds, when it was looked at.
+    pub secrets: Option<Vec<String>>,
     pub gate: Option<Value>,
     pub tests: Option<Vec<TestResult>>,
     pub error: Option<Trouble>,
+    /// What was agreed, as a patch of its own; empty when nothing got that far. Not part of the document.
+    pub agreed_patch: Vec<u8>,
     /// What a person should know; not part of the document.
     pub notes: Vec<String>,
     pub phases: Phases,
@@ -184,11 +192,29 @@ impl Outcome {
             apply_error: None,
             commit_error: None,
             push_error: None,
+            secrets: None,
             gate: None,
             tests: None,
             error: None,
+            agreed_patch: Vec::new(),
             notes: Vec::new(),
             phases: Phases::default(),
+        }
+    }
+
+    /// Takes secrets out of everything that other programs said.
+    pub fn redact(&mut self, scanner: &Scanner) {
+        let clean = |text: &mut String| {
+            let (redacted, found) = scanner.redact(text.as_bytes());
+            if !found.is_empty() {
+                *text = String::from_utf8_lossy(&redacted).into_owned();
+            }
+        };
+        [&mut self.apply_error, &mut self.commit_error, &mut self.push_error].into_iter().flatten().for_each(clean);
+        self.notes.iter_mut().for_each(clean);
+        if let Some(trouble) = &mut self.error {
+            clean(&mut trouble.message);
+            trouble.hints.iter_mut().for_each(clean);
         }
     }
 
@@ -218,7 +244,10 @@ impl Outcome {
             "gitApplyError": self.apply_error,
             "gitCommitError": self.commit_error,
             "gitPushError": self.push_error,
-            "secretScan": null,
+            "secretScan": self.secrets.as_ref().map(|labels| json!({
+                "status": if labels.is_empty() { "ok" } else { "matches_detected" },
+                "matches": labels,
+            })),
             "gate": self.gate,
             "tests": self.tests,
             "completionPath": null,
