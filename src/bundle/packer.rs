@@ -48,7 +48,7 @@ pub struct TooManyFiles;
 
 /// Looks at contents and packs them. Each thread has its own.
 pub struct Preparer<'s> {
-    scanner: &'s Scanner<'s>,
+    scanner: &'s Scanner,
     deflater: Option<Deflater>,
 }
 
@@ -67,7 +67,7 @@ enum Content {
 pub type Refused = (Reason, Option<String>);
 
 impl<'s> Preparer<'s> {
-    pub fn new(format: Format, scanner: &'s Scanner<'s>) -> Self {
+    pub fn new(format: Format, scanner: &'s Scanner) -> Self {
         Preparer { scanner, deflater: (format == Format::Zip).then(Deflater::new) }
     }
 
@@ -104,7 +104,7 @@ impl<'s> Preparer<'s> {
 
 /// A package that is being made. Files come in the order of their paths.
 pub struct Packer<'s> {
-    scanner: &'s Scanner<'s>,
+    scanner: &'s Scanner,
     format: Format,
     limits: Limits,
     entries: Vec<FileEntry>,
@@ -114,7 +114,7 @@ pub struct Packer<'s> {
 }
 
 impl<'s> Packer<'s> {
-    pub const fn new(format: Format, limits: Limits, scanner: &'s Scanner<'s>) -> Self {
+    pub const fn new(format: Format, limits: Limits, scanner: &'s Scanner) -> Self {
         Packer { scanner, format, limits, entries: Vec::new(), contents: Vec::new(), exclusions: Vec::new(), total: 0 }
     }
 

@@ -138,6 +138,8 @@ impl From<Status> for Exit {
             Status::SecretDetected => Exit::SecretDetected,
             Status::ApprovalRequired => Exit::ApprovalRequired,
             Status::PushFailed => Exit::PushFailed,
+            Status::Timeout => Exit::Timeout,
+            Status::Unavailable => Exit::Unavailable,
             Status::Interrupted => Exit::Interrupted,
             Status::Error => Exit::Other,
         }

@@ -5,6 +5,7 @@
 mod agent;
 mod agent_setup;
 mod apply;
+mod ask;
 mod auth;
 mod bundle;
 mod contract;
@@ -92,6 +93,7 @@ enum Command {
     Contract(contract::ContractArgs),
     Gate(gate::GateArgs),
     Apply(apply::ApplyArgs),
+    Ask(ask::AskArgs),
     Bundle(bundle::BundleArgs),
     Auth(auth::AuthArgs),
     Hook(hook::HookArgs),
@@ -167,6 +169,7 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Contract(args) => contract::contract(&app, args),
         Command::Gate(args) => gate::gate(&app, args),
         Command::Apply(args) => apply::apply(&app, args),
+        Command::Ask(args) => ask::ask(&app, args),
         Command::Bundle(args) => bundle::bundle(&app, args),
         Command::Auth(args) => auth::auth(&app, args),
         Command::Hook(args) => hook::hook(&app, args),
@@ -200,6 +203,7 @@ impl Command {
             Command::Contract(args) => args.wants_json(),
             Command::Gate(args) => args.wants_json(),
             Command::Apply(args) => args.wants_json(),
+            Command::Ask(args) => args.wants_json(),
             Command::Bundle(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
             Command::Scan(args) => args.wants_json(),

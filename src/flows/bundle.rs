@@ -24,10 +24,10 @@ use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::active::repo_config;
+use crate::flows::secrets::Guard;
 use crate::git::Found;
 use crate::git::FoundKind;
 use crate::policy::BundleConfig;
-use crate::secret::Rules;
 use crate::secret::Scanner;
 use crate::system;
 use crate::system::Beneath;
@@ -60,18 +60,18 @@ pub fn pack(flows: &Flows, request: &Request) -> Result<Package, Failure> {
         let message = format!("there are no files here: {} is a bare repository", repository.git_dir.display());
         return Err(Failure::new(Kind::Other, message).hinted("Run this in a clone with a working tree."));
     };
-    let config = repo_config(&repository)?.bundle;
+    let config = repo_config(&repository)?;
+    let guard = Guard::of_config(&config)?;
+    let (config, scanner) = (config.bundle, guard.scanner());
     let limits = limits(request, &config)?;
-    let rules = Rules::built_in();
-    let scanner = Scanner::new(&rules);
-    let selection = select(&request.patterns, &config, top, &scanner)?;
+    let selection = select(&request.patterns, &config, top, scanner)?;
     let found = repository.working_files(&flows.environment, &|directory| selection.reaches(directory))?;
     if let [pattern, ..] = selection.idle(found.iter().map(|found| &found.path)).as_slice() {
-        return Err(Failure::new(Kind::Other, format!("no file matches the pattern: {}", told(pattern, &scanner)))
+        return Err(Failure::new(Kind::Other, format!("no file matches the pattern: {}", told(pattern, scanner)))
             .hinted("A pattern is written from the top of the repository: src/, '*.md', 'src/**/*.rs'."));
     }
     let own = request.output.as_deref().and_then(|output| inside(&flows.environment.current_dir.join(output), top));
-    let mut packer = Packer::new(request.format, limits, &scanner);
+    let mut packer = Packer::new(request.format, limits, scanner);
     let mut candidates = Vec::new();
     for found in found {
         match refuse(&found, &selection, own.as_ref()) {
@@ -80,7 +80,7 @@ pub fn pack(flows: &Flows, request: &Request) -> Result<Package, Failure> {
             Fate::Candidate(size) => candidates.push((found.path, size)),
         }
     }
-    let source = Source { beneath: Beneath::open(top)?, format: request.format, limit: limits.file, scanner: &scanner };
+    let source = Source { beneath: Beneath::open(top)?, format: request.format, limit: limits.file, scanner };
     fill(&mut packer, candidates, &source)?;
     let package = packer.finish(Filters {
         include: selection.include,
@@ -129,7 +129,7 @@ fn limits(request: &Request, config: &BundleConfig) -> Result<Limits, Failure> {
 }
 
 /// Reads the patterns. A path that names the working tree in full is taken from its top.
-fn select(patterns: &[String], config: &BundleConfig, top: &Path, scanner: &Scanner<'_>) -> Result<Selection, Failure> {
+fn select(patterns: &[String], config: &BundleConfig, top: &Path, scanner: &Scanner) -> Result<Selection, Failure> {
     let from_top = |pattern: &String| match Path::new(pattern).strip_prefix(top).ok().and_then(Path::to_str) {
         Some("") => ".".to_owned(),
         Some(rest) => rest.to_owned(),
@@ -143,7 +143,7 @@ fn select(patterns: &[String], config: &BundleConfig, top: &Path, scanner: &Scan
 }
 
 /// Returns a text that somebody typed, as it may be shown.
-fn told(text: &str, scanner: &Scanner<'_>) -> String {
+fn told(text: &str, scanner: &Scanner) -> String {
     String::from_utf8_lossy(&scanner.redact(text.as_bytes()).0).into_owned()
 }
 
@@ -212,7 +212,7 @@ struct Source<'s> {
     beneath: Beneath,
     format: Format,
     limit: u64,
-    scanner: &'s Scanner<'s>,
+    scanner: &'s Scanner,
 }
 
 impl Source<'_> {

@@ -8,6 +8,7 @@ mod active;
 pub mod agents;
 pub mod amend;
 pub mod apply;
+pub mod ask;
 pub mod auth;
 pub mod bundle;
 pub mod check;

@@ -1,5 +1,7 @@
 //! The two configuration files: the repository's `.oracle/config.toml` and the person's `~/.oracle/config.toml`.
 
+use std::path::PathBuf;
+
 use toml::Table;
 use toml::Value;
 
@@ -17,7 +19,7 @@ enum Owner {
 }
 
 /// Every key there is.
-const KEYS: [(&str, Owner); 11] = [
+const KEYS: [(&str, Owner); 23] = [
     ("hooks.missing_contract", Owner::Repository),
     ("gate.protected", Owner::Repository),
     ("secrets.rules", Owner::Repository),
@@ -29,6 +31,18 @@ const KEYS: [(&str, Owner); 11] = [
     ("bundle.exclude", Owner::Repository),
     ("contract.widen", Owner::Person),
     ("review.apply_mode", Owner::Person),
+    ("transfers.allow", Owner::Person),
+    ("transfers.auto_low_risk", Owner::Person),
+    ("transfers.max_bytes", Owner::Person),
+    ("engine.default", Owner::Person),
+    ("engine.model", Owner::Person),
+    ("engine.timeout", Owner::Person),
+    ("engine.stall_timeout", Owner::Person),
+    ("browser.path", Owner::Person),
+    ("browser.driver", Owner::Person),
+    ("browser.profile", Owner::Person),
+    ("browser.webdriver_url", Owner::Person),
+    ("browser.url", Owner::Person),
 ];
 
 /// Why a configuration file cannot be used.
@@ -139,6 +153,56 @@ pub struct PersonConfig {
     pub widen: Widen,
     /// How far patches are taken where the command line does not say.
     pub apply_mode: Option<ApplyMode>,
+    pub transfers: TransferConfig,
+    pub engine: EngineConfig,
+    pub browser: BrowserConfig,
+}
+
+/// Where unattended commands may send to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TransferConfig {
+    /// Host names, written out.
+    pub allow: Vec<String>,
+    /// A prompt alone may go to any page.
+    pub auto_low_risk: bool,
+    /// More at once needs somebody at the terminal.
+    pub max_bytes: Option<u64>,
+}
+
+/// Who is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineKind {
+    Api,
+    Browser,
+}
+
+impl EngineKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            EngineKind::Api => "api",
+            EngineKind::Browser => "browser",
+        }
+    }
+}
+
+/// What holds for questions where no flag says otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineConfig {
+    pub default: Option<EngineKind>,
+    pub model: Option<String>,
+    /// In seconds, as the flags.
+    pub timeout: Option<u64>,
+    pub stall_timeout: Option<u64>,
+}
+
+/// Where the browser is, and what it opens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BrowserConfig {
+    pub path: Option<PathBuf>,
+    pub driver: Option<PathBuf>,
+    pub profile: Option<PathBuf>,
+    pub webdriver_url: Option<String>,
+    pub url: Option<String>,
 }
 
 impl RepoConfig {
@@ -198,8 +262,71 @@ impl PersonConfig {
                 })?)
             }
         };
-        Ok(PersonConfig { widen, apply_mode })
+        Ok(PersonConfig {
+            widen,
+            apply_mode,
+            transfers: TransferConfig::of(&table)?,
+            engine: EngineConfig::of(&table)?,
+            browser: BrowserConfig {
+                path: text(&table, "browser.path")?.map(PathBuf::from),
+                driver: text(&table, "browser.driver")?.map(PathBuf::from),
+                profile: text(&table, "browser.profile")?.map(PathBuf::from),
+                webdriver_url: text(&table, "browser.webdriver_url")?,
+                url: text(&table, "browser.url")?,
+            },
+        })
     }
+}
+
+impl TransferConfig {
+    fn of(table: &Table) -> Result<Self, ConfigError> {
+        let is_host = |text: &str| !text.is_empty() && !text.contains(['/', '*', ' ', '@']);
+        let auto_low_risk = match find(table, "transfers.auto_low_risk") {
+            None => false,
+            Some(value) => value
+                .as_bool()
+                .ok_or(ConfigError::BadValue { key: "transfers.auto_low_risk", expected: "true or false" })?,
+        };
+        let hosts = "a list of host names such as \"chatgpt.com\", without wildcards";
+        Ok(TransferConfig {
+            allow: list(table, "transfers.allow", hosts, is_host)?.unwrap_or_default(),
+            auto_low_risk,
+            max_bytes: size(table, "transfers.max_bytes")?,
+        })
+    }
+}
+
+impl EngineConfig {
+    fn of(table: &Table) -> Result<Self, ConfigError> {
+        let default = match text(table, "engine.default")?.as_deref() {
+            None => None,
+            Some("api") => Some(EngineKind::Api),
+            Some("browser") => Some(EngineKind::Browser),
+            Some(_) => {
+                return Err(ConfigError::BadValue { key: "engine.default", expected: "\"api\" or \"browser\"" });
+            }
+        };
+        let seconds = |key: &'static str| match find(table, key) {
+            None => Ok(None),
+            Some(value) => match value.as_integer().and_then(|number| u64::try_from(number).ok()) {
+                Some(number @ 1..) => Ok(Some(number)),
+                _ => Err(ConfigError::BadValue { key, expected: "a number of seconds" }),
+            },
+        };
+        Ok(EngineConfig {
+            default,
+            model: text(table, "engine.model")?,
+            timeout: seconds("engine.timeout")?,
+            stall_timeout: seconds("engine.stall_timeout")?,
+        })
+    }
+}
+
+/// Returns a text that says something; `None` when the key is not there.
+fn text(table: &Table, key: &'static str) -> Result<Option<String>, ConfigError> {
+    let Some(value) = find(table, key) else { return Ok(None) };
+    let text = value.as_str().filter(|text| !text.trim().is_empty());
+    text.map(|text| Some(text.to_owned())).ok_or(ConfigError::BadValue { key, expected: "a text" })
 }
 
 /// Returns a list of texts that all fit; `None` when the key is not there.

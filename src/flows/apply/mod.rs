@@ -101,7 +101,7 @@ pub struct Files {
 
 impl Files {
     /// Returns them as seen from `directory`. A place where no file can be is noticed before anything is done.
-    fn absolute(&self, directory: &Path) -> Result<Files, Failure> {
+    pub(in crate::flows) fn absolute(&self, directory: &Path) -> Result<Files, Failure> {
         let absolute = |path: &Option<PathBuf>| {
             let Some(path) = path else { return Ok(None) };
             let path = directory.join(path);
@@ -112,6 +112,19 @@ impl Files {
             Ok(Some(path))
         };
         Ok(Files { diff: absolute(&self.diff)?, result: absolute(&self.result)?, metrics: absolute(&self.metrics)? })
+    }
+
+    /// Writes `result.json` and `metrics.json` into the session, and where else they are wanted.
+    pub(in crate::flows) fn write_documents(&self, session: &Session, outcome: &Outcome) -> Result<(), Failure> {
+        for (name, document, place) in
+            [("result.json", outcome.to_json(), &self.result), ("metrics.json", outcome.metrics(), &self.metrics)]
+        {
+            session.write_json(name, &document)?;
+            if let Some(path) = place {
+                write_json(path, &document)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -217,15 +230,7 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
         system::write_private(path, &system::read_limited(&session.directory.join("diff.patch"), MAX_PATCH_BYTES)?)?;
         outcome.diff_path = Some(path.display().to_string());
     }
-    let document = outcome.to_json();
-    session.write_json("result.json", &document)?;
-    session.write_json("metrics.json", &outcome.metrics())?;
-    if let Some(path) = &files.result {
-        write_json(path, &document)?;
-    }
-    if let Some(path) = &files.metrics {
-        write_json(path, &outcome.metrics())?;
-    }
+    files.write_documents(&session, &outcome)?;
     write_session(flows, &session, outcome.status.as_str(), &options)?;
     Ok(outcome)
 }
@@ -283,7 +288,7 @@ fn conclude(outcome: &mut Outcome, ended: Result<(), Trouble>, began: Instant) {
 }
 
 /// Returns how long it has been since then.
-fn millis(since: Instant) -> u64 {
+pub(in crate::flows) fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 

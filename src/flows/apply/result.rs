@@ -25,6 +25,8 @@ pub enum Status {
     SecretDetected,
     ApprovalRequired,
     PushFailed,
+    Timeout,
+    Unavailable,
     Interrupted,
     Error,
 }
@@ -43,6 +45,8 @@ impl Status {
             Status::SecretDetected => "secret_detected",
             Status::ApprovalRequired => "approval_required",
             Status::PushFailed => "push_failed",
+            Status::Timeout => "timeout",
+            Status::Unavailable => "unavailable",
             Status::Interrupted | Status::Error => "error",
         }
     }
@@ -134,7 +138,6 @@ pub struct Outcome {
     pub status: Status,
     pub mode: ApplyMode,
     pub session: String,
-    pub platform: Option<String>,
     pub diff_found: bool,
     pub diff_validated: bool,
     pub diff_applied: bool,
@@ -152,6 +155,7 @@ pub struct Outcome {
     pub push_error: Option<String>,
     /// The labels of the secrets that the patch adds, when it was looked at.
     pub secrets: Option<Vec<String>>,
+    pub heard: Heard,
     pub gate: Option<Value>,
     pub tests: Option<Vec<TestResult>>,
     pub error: Option<Trouble>,
@@ -160,6 +164,34 @@ pub struct Outcome {
     /// What a person should know; not part of the document.
     pub notes: Vec<String>,
     pub phases: Phases,
+}
+
+/// How an answer was come by. Nothing of it applies where nobody was asked. Times are milliseconds.
+#[derive(Debug, Clone, Default)]
+pub struct Heard {
+    pub platform: Option<String>,
+    pub turns: Option<u64>,
+    pub retries: u64,
+    pub prompt_chars: Option<u64>,
+    pub completion_path: Option<String>,
+    pub signals: Option<Value>,
+    pub sidebar: Option<bool>,
+    pub capture: Option<String>,
+    pub request_id: Option<String>,
+    pub request_id_seen: Option<bool>,
+    /// Pictures and copies of the page.
+    pub snapshots: Vec<String>,
+    pub start_ms: Option<u64>,
+    pub ready_ms: Option<u64>,
+    pub type_ms: Option<u64>,
+    pub first_token_ms: Option<u64>,
+    pub stream_ms: Option<u64>,
+    pub quiet_ms: Option<u64>,
+    pub capture_ms: Option<u64>,
+    pub mutations: Option<u64>,
+    pub prompt_bytes: Option<u64>,
+    pub response_bytes: Option<u64>,
+    pub attachments: Option<u64>,
 }
 
 /// Where the time went, in milliseconds.
@@ -176,7 +208,6 @@ impl Outcome {
             status: Status::Error,
             mode,
             session: session.to_owned(),
-            platform: None,
             diff_found: false,
             diff_validated: false,
             diff_applied: false,
@@ -193,6 +224,7 @@ impl Outcome {
             commit_error: None,
             push_error: None,
             secrets: None,
+            heard: Heard::default(),
             gate: None,
             tests: None,
             error: None,
@@ -222,7 +254,7 @@ impl Outcome {
     pub fn to_json(&self) -> Value {
         json!({
             "status": self.status.as_str(),
-            "platform": self.platform,
+            "platform": self.heard.platform,
             "diffFound": self.diff_found,
             "diffValidated": self.diff_validated,
             "diffApplied": self.diff_applied,
@@ -230,10 +262,10 @@ impl Outcome {
             "branch": self.branch,
             "commitSha": self.commit,
             "pushed": self.pushed,
-            "retryCount": 0,
-            "turns": null,
+            "retryCount": self.heard.retries,
+            "turns": self.heard.turns,
             "elapsedMs": self.elapsed_ms,
-            "promptChars": null,
+            "promptChars": self.heard.prompt_chars,
             "responseChars": self.found.response_chars,
             "patchBytes": self.patch_bytes,
             "diffPath": self.diff_path,
@@ -250,13 +282,13 @@ impl Outcome {
             })),
             "gate": self.gate,
             "tests": self.tests,
-            "completionPath": null,
-            "copilotSignals": null,
-            "sidebarDetected": null,
-            "capture": null,
-            "requestId": null,
-            "requestIdSeen": null,
-            "snapshots": null,
+            "completionPath": self.heard.completion_path,
+            "copilotSignals": self.heard.signals,
+            "sidebarDetected": self.heard.sidebar,
+            "capture": self.heard.capture,
+            "requestId": self.heard.request_id,
+            "requestIdSeen": self.heard.request_id_seen,
+            "snapshots": self.heard.platform.is_some().then_some(&self.heard.snapshots),
             "error": self.error.as_ref().map(|trouble| json!({
                 "kind": trouble.kind,
                 "message": trouble.message,
@@ -268,20 +300,20 @@ impl Outcome {
     /// Returns the document of the metrics.
     pub fn metrics(&self) -> Value {
         json!({
-            "startMs": null,
-            "readyMs": null,
-            "typeMs": null,
-            "firstTokenMs": null,
-            "streamMs": null,
-            "quietMs": null,
-            "captureMs": null,
+            "startMs": self.heard.start_ms,
+            "readyMs": self.heard.ready_ms,
+            "typeMs": self.heard.type_ms,
+            "firstTokenMs": self.heard.first_token_ms,
+            "streamMs": self.heard.stream_ms,
+            "quietMs": self.heard.quiet_ms,
+            "captureMs": self.heard.capture_ms,
             "extractMs": self.phases.extract,
             "applyMs": self.phases.apply,
             "testMs": self.phases.test,
-            "mutations": null,
-            "promptBytes": null,
-            "responseBytes": null,
-            "attachments": null,
+            "mutations": self.heard.mutations,
+            "promptBytes": self.heard.prompt_bytes,
+            "responseBytes": self.heard.response_bytes,
+            "attachments": self.heard.attachments,
         })
     }
 }
