@@ -23,6 +23,7 @@ mod events;
 mod exit_codes;
 mod formats;
 mod gate;
+mod grid;
 mod hook_agreement;
 mod hook_commit;
 mod hook_push;
