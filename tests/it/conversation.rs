@@ -183,7 +183,7 @@ fn a_pause_is_no_end_and_a_thought_is_no_answer() {
 fn an_end_is_seen_where_a_signal_is_wrong() {
     let (_, answer) = whole("stop never clears", written(Faults { stop_never_clears: true, ..Faults::default() }));
     assert_eq!(answer.path, CompletionPath::InactivityFallback);
-    assert!(answer.signals.stop && answer.signals.sealed);
+    assert!(answer.signals.stop && answer.signals.ended);
     let (_, answer) = whole("late copy", written(Faults { copy_late_ms: Some(700), ..Faults::default() }));
     assert_eq!((answer.capture, answer.path), (Capture::Clipboard, CompletionPath::AllSignals));
     let (_, answer) = whole("broken copy", written(Faults { copy_broken: true, ..Faults::default() }));

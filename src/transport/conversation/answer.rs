@@ -195,7 +195,7 @@ impl Conversation {
         follow(&Step::Watching { phase, characters: watch.chars, elapsed_ms, idle_ms: watch.idle })?;
         if elapsed >= clocks.answer {
             // It repeats its id at its end: it is whole, whatever the page still shows.
-            if watch.signals.sealed {
+            if watch.signals.ended {
                 return Ok(Some(CompletionPath::ForcedTimeout));
             }
             return Err(fault::too_late(clocks.answer.as_secs(), &state_of(watch)));

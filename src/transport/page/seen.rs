@@ -259,8 +259,8 @@ pub struct Signals {
     pub copy: bool,
     /// Copy, or whatever else comes when an answer is whole.
     pub bar: bool,
-    /// The request id is alone on the first and on the last line.
-    pub sealed: bool,
+    /// The request id stands at the end, and stood before.
+    pub ended: bool,
 }
 
 #[derive(Debug, Deserialize)]
