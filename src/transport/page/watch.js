@@ -123,5 +123,10 @@ const seen = await new Promise((resolve) => {
 });
 delete seen.next;
 seen.left = onSignInPage();
+// What there is so far, now and then: a browser that crashes takes the page with it.
+if (!over.includes(seen.state) && seen.signals.text && watcher.words !== watcher.given && performance.now() - (watcher.givenAt ?? -Infinity) >= input.keep_ms) {
+  [watcher.given, watcher.givenAt] = [watcher.words, performance.now()];
+  seen.partial = answerBodies(answerTurns(ourQuestion(input.requestId))).map(toMarkdown).join("\n\n");
+}
 if (over.includes(seen.state)) watcher.stop();
 return { ...seen, quiet: Math.round(seen.quiet), idle: Math.round(seen.idle), first: watcher.firstAt === null ? null : Math.round(performance.now() - watcher.firstAt), url: location.href };
