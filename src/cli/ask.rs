@@ -20,6 +20,7 @@ use crate::flows::Failure;
 use crate::flows::Kind;
 use crate::flows::apply::Files;
 use crate::flows::ask;
+use crate::flows::ask::Answered;
 use crate::flows::ask::EngineKind;
 use crate::flows::ask::Listener;
 use crate::flows::ask::Progress;
@@ -68,6 +69,10 @@ pub(super) struct AskArgs {
     /// Take secrets out of what is sent instead of stopping
     #[arg(long)]
     sanitize_prompt: bool,
+
+    /// Keep a copy of the page every MS milliseconds while the answer is waited for
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(100..))]
+    dom_snapshot: Option<u64>,
 
     /// Show what would be sent and where; send nothing
     #[arg(long)]
@@ -173,6 +178,7 @@ impl AskArgs {
             timeout: self.timeout.map(Duration::from_secs),
             stall: self.stall_timeout.map(Duration::from_secs),
             sanitize: self.sanitize_prompt,
+            snapshots: self.dom_snapshot.map(Duration::from_millis),
             files: Files { diff: None, result: self.json_output, metrics: self.metrics_output },
         })
     }
@@ -193,35 +199,46 @@ fn read_prompt(typed: String) -> Result<String, Failure> {
 pub(super) fn ask(app: &App, args: AskArgs) -> Result<Exit, Failure> {
     let (wants_json, dry_run) = (args.json, args.dry_run);
     let request = args.into_request()?;
-    let attended = terminal::is_attended();
     if dry_run {
-        let preview = ask::preview(&app.flows, &request, attended)?;
+        let preview = ask::preview(&app.flows, &request, terminal::is_attended())?;
         match wants_json {
             true => document::print(&preview),
             false => print_preview(&preview),
         }
         return Ok(Exit::Success);
     }
+    listen(app, wants_json, |listener| ask::run(&app.flows, &request, listener))
+}
+
+/// Picks up a talk that was cut off.
+pub(super) fn attach(app: &App, slug: Option<&str>, wants_json: bool) -> Result<Exit, Failure> {
+    listen(app, wants_json, |listener| ask::attach(&app.flows, slug, listener))
+}
+
+/// Shows how a talk goes on, then what came of it.
+fn listen(
+    app: &App,
+    wants_json: bool,
+    talk: impl FnOnce(&Listener<'_>) -> Result<Answered, Failure>,
+) -> Result<Exit, Failure> {
+    let attended = terminal::is_attended();
     let shows = !app.quiet && attended;
     let tell = |text: &str| {
         if shows {
-            render::note(format!("{}…", visible(text)));
+            render::progress(&format!("{}…", visible(text)));
         }
     };
     let progress = |progress: Progress| {
         if shows {
-            render::progress(&format!(
-                "{} · {} s · {} characters",
-                progress.state,
-                progress.elapsed.as_secs(),
-                progress.characters
-            ));
+            let Progress { state, characters, elapsed } = progress;
+            render::progress(&format!("{state} · {} s · {characters} characters", elapsed.as_secs()));
         }
     };
-    let answered = ask::run(&app.flows, &request, &Listener { attended, tell: &tell, progress: &progress })?;
+    let answered = talk(&Listener { attended, tell: &tell, progress: &progress });
     if shows {
         render::end_progress();
     }
+    let answered = answered?;
     let outcome = &answered.outcome;
     match (wants_json, &answered.answer) {
         (true, _) => document::print(&outcome.to_json()),

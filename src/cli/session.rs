@@ -9,6 +9,7 @@ use crate::base::plural;
 use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
+use crate::cli::ask;
 use crate::cli::document;
 use crate::cli::render;
 use crate::cli::session_page;
@@ -32,6 +33,7 @@ pub(super) struct SessionArgs {
 enum SessionCommand {
     List(ListArgs),
     Show(ShowArgs),
+    Attach(AttachArgs),
     Render(RenderArgs),
     Prune(PruneArgs),
 }
@@ -51,6 +53,19 @@ struct ShowArgs {
     which: Which,
 
     /// Print one JSON document: the session, its result, its files
+    #[arg(long)]
+    json: bool,
+}
+
+/// Wait for a run that is at work, or bring home the answer of one that was cut off
+///
+/// Nothing is sent. The conversation is opened again and looked through for the request id.
+#[derive(clap::Args, Debug)]
+struct AttachArgs {
+    #[command(flatten)]
+    which: Which,
+
+    /// Print the result as one JSON document (schemas/result.v1.json) instead of the answer
     #[arg(long)]
     json: bool,
 }
@@ -103,6 +118,7 @@ impl SessionArgs {
         match &self.command {
             SessionCommand::List(args) => args.json,
             SessionCommand::Show(args) => args.json,
+            SessionCommand::Attach(args) => args.json,
             SessionCommand::Render(_) | SessionCommand::Prune(_) => false,
         }
     }
@@ -112,6 +128,7 @@ pub(super) fn session(app: &App, args: SessionArgs) -> Result<Exit, Failure> {
     match args.command {
         SessionCommand::List(args) => list(app, &args)?,
         SessionCommand::Show(args) => show(app, &args)?,
+        SessionCommand::Attach(args) => return ask::attach(app, args.which.slug.as_deref(), args.json),
         SessionCommand::Render(args) => write_page(app, &args)?,
         SessionCommand::Prune(args) => prune(app, &args)?,
     }

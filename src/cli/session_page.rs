@@ -80,7 +80,7 @@ fn write_hunks(page: &mut String, hunks: &[Value]) -> std::fmt::Result {
     for hunk in hunks {
         let notes: Vec<String> = list(hunk, "reasons")
             .iter()
-            .map(|reason| cell(reason))
+            .map(cell)
             .chain(list(hunk, "mends").iter().map(|mend| format!("mended: {}", cell(mend))))
             .collect();
         let verdict = cell(&hunk["verdict"]);

@@ -50,21 +50,27 @@ impl Session {
             let directory = sessions.join(&slug);
             match system::create_new_private_dir(&directory) {
                 Ok(()) => {
-                    let path = directory.join("output.log");
-                    let log = system::open_log(&path)?;
-                    match system::lock(&log) {
-                        Ok(true) => {}
-                        Ok(false) => return Err(EvidenceError::Locked { path }),
-                        Err(source) => return Err(EvidenceError::Io { action: "lock", path, source }),
-                    }
+                    let session = Session::reopen(&directory, &slug, &system::now())?;
                     system::write_private(&directory.join(MARK), b"1\n")?;
-                    return Ok(Session { slug, directory, created_at: system::now(), log });
+                    return Ok(session);
                 }
                 Err(error) if error.is_already_there() => {}
                 Err(error) => return Err(error.into()),
             }
         }
         Err(EvidenceError::Locked { path: sessions.join(slug) })
+    }
+
+    /// Opens the folder of a session that somebody left.
+    pub fn reopen(directory: &Path, slug: &str, created_at: &str) -> Result<Self, EvidenceError> {
+        let path = directory.join("output.log");
+        let log = system::open_log(&path)?;
+        match system::lock(&log) {
+            Ok(true) => {}
+            Ok(false) => return Err(EvidenceError::Locked { path }),
+            Err(source) => return Err(EvidenceError::Io { action: "lock", path, source }),
+        }
+        Ok(Session { slug: slug.to_owned(), directory: directory.to_owned(), created_at: created_at.to_owned(), log })
     }
 
     /// Writes a document into the folder.

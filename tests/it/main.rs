@@ -9,6 +9,7 @@ mod apply_commit;
 mod apply_kill;
 mod apply_push;
 mod architecture;
+mod ask;
 mod auth;
 mod browser;
 mod browser_ends;

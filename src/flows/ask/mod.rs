@@ -2,12 +2,13 @@
 //!
 //! - `engine`: which of the two, and where; `parcel`: exactly what is sent
 //! - `transfer`: what is sent, looked through, written down and approved before
-//! - `page`, `api`: the talk
+//! - `page`, `api`: the talk; `attach`: a talk that was cut off is picked up
 //! - `record`: what the session's documents say about it
 //!
 //! Nothing is sent that was not scanned, and what was scanned is what is sent: the parcel is made once and never again.
 
 mod api;
+mod attach;
 mod engine;
 mod page;
 mod parcel;
@@ -32,6 +33,7 @@ use crate::flows::apply::Status;
 use crate::flows::apply::Trouble;
 use crate::flows::apply::millis;
 use crate::flows::bundle;
+use crate::secret::Scanner;
 use crate::system;
 use crate::transport::RequestId;
 
@@ -40,6 +42,7 @@ use parcel::Parcel;
 use record::Record;
 use transfer::Transfer;
 
+pub use attach::attach;
 pub use engine::EngineKind;
 pub use engine::Wanted;
 
@@ -54,6 +57,8 @@ pub struct Request {
     pub stall: Option<Duration>,
     /// Takes secrets out instead of refusing.
     pub sanitize: bool,
+    /// How often a copy of the page is kept while the answer is waited for.
+    pub snapshots: Option<Duration>,
     pub files: Files,
 }
 
@@ -92,7 +97,11 @@ pub fn run(flows: &Flows, request: &Request, listener: &Listener<'_>) -> Result<
     let (mut parcel, excluded) = pack(flows, request, &engine, &id)?;
     let guard = transfer::rules(flows)?;
     let found = transfer::look_through(guard.scanner(), &mut parcel, request.sanitize);
-    let name = slug(request.slug.as_deref().unwrap_or(&request.prompt)).unwrap_or_else(|| "ask".to_owned());
+    // What is refused for a secret in it is kept without.
+    let clean = |text: &str| String::from_utf8_lossy(&guard.scanner().redact(text.as_bytes()).0).into_owned();
+    let words = clean(request.slug.as_deref().unwrap_or(&request.prompt));
+    let name = slug(&words).unwrap_or_else(|| "ask".to_owned());
+    parcel.request = clean(&parcel.request);
     let session = Session::create(&home, &name)?;
     let mut outcome = Outcome::new(ApplyMode::None, &session.slug);
     let mut record = Record::begin(flows, &session, request, &engine, &id, &parcel);
@@ -119,31 +128,17 @@ pub fn run(flows: &Flows, request: &Request, listener: &Listener<'_>) -> Result<
             request.timeout.or(configured(config.engine.timeout)),
             request.stall.or(configured(config.engine.stall_timeout)),
         );
-        let talk = Talk { session: &session, parcel: &parcel, id: &id, clocks, listener };
+        let snapshots = request.snapshots;
+        let scanner = guard.scanner();
+        let talk = Talk { session: &session, parcel: &parcel, id: &id, clocks, snapshots, scanner, listener };
         let ended = match &engine {
-            Engine::Page(place) => page::talk(place, &talk, &mut outcome, &mut record),
+            Engine::Page(place) => page::talk(place, &page::Act::Ask, &talk, &mut outcome, &mut record.address),
             Engine::Api(place) => api::talk(place, &talk, &mut outcome, &mut record),
         };
-        if let Some(text) = ended.text {
-            // What a model writes may hold a secret, too; it is kept nowhere.
-            let (clean, secrets) = guard.scanner().redact(text.as_bytes());
-            let text = if secrets.is_empty() { text } else { String::from_utf8_lossy(&clean).into_owned() };
-            if !secrets.is_empty() {
-                outcome.notes.push(format!("{} taken out of the answer", plural(secrets.len() as u64, "secret")));
-            }
-            session.write("response-1.md", text.as_bytes())?;
-            outcome.found.response_chars = Some(text.chars().count() as u64);
-            answer = Some(parcel::without_id(&text, &id).to_owned());
-        }
+        answer = talk.hear(ended.text, &mut outcome)?;
         ended.trouble.map_or(Ok(()), Err)
     };
-    match attempt() {
-        Ok(()) => outcome.status = Status::Success,
-        Err(trouble) => {
-            outcome.status = trouble.status;
-            outcome.error = Some(trouble);
-        }
-    }
+    conclude(attempt(), &mut outcome);
     outcome.elapsed_ms = millis(began);
     session.log(outcome.status.as_str());
     files.write_documents(&session, &outcome)?;
@@ -157,13 +152,43 @@ struct Talk<'a> {
     parcel: &'a Parcel,
     id: &'a RequestId,
     clocks: Clocks,
+    snapshots: Option<Duration>,
+    scanner: &'a Scanner,
     listener: &'a Listener<'a>,
 }
 
 impl Talk<'_> {
+    /// Writes down what was heard. What a model writes may hold a secret, too: it is kept nowhere.
+    fn keep_response(&self, text: &str) -> Result<(String, usize), Trouble> {
+        let (clean, secrets) = self.scanner.redact(text.as_bytes());
+        self.session.write("response-1.md", &clean)?;
+        Ok((String::from_utf8_lossy(&clean).into_owned(), secrets.len()))
+    }
+
+    /// Keeps an answer and returns it for a reader.
+    fn hear(&self, text: Option<String>, outcome: &mut Outcome) -> Result<Option<String>, Trouble> {
+        let Some(text) = text else { return Ok(None) };
+        let (text, secrets) = self.keep_response(&text)?;
+        if secrets > 0 {
+            outcome.notes.push(format!("{} taken out of the answer", plural(secrets as u64, "secret")));
+        }
+        outcome.found.response_chars = Some(text.chars().count() as u64);
+        Ok(Some(parcel::without_id(&text, self.id).to_owned()))
+    }
+
     fn tell(&self, text: &str) {
         self.session.log(text);
         (self.listener.tell)(text);
+    }
+}
+
+fn conclude(ended: Result<(), Trouble>, outcome: &mut Outcome) {
+    match ended {
+        Ok(()) => outcome.status = Status::Success,
+        Err(trouble) => {
+            outcome.status = trouble.status;
+            outcome.error = Some(trouble);
+        }
     }
 }
 

@@ -18,7 +18,6 @@ use crate::flows::ask::Ended;
 use crate::flows::ask::Progress;
 use crate::flows::ask::Talk;
 use crate::flows::ask::engine::ChatPage;
-use crate::flows::ask::record::Record;
 use crate::system::TemporaryFile;
 use crate::transport::Browser;
 use crate::transport::CompletionPath;
@@ -33,15 +32,32 @@ use crate::transport::conversation::Phase;
 use crate::transport::conversation::Step;
 use crate::transport::conversation::Whereabouts;
 
-/// Puts the question on the page and brings the answer home.
-pub(super) fn talk(page: &ChatPage, talk: &Talk<'_>, outcome: &mut Outcome, record: &mut Record) -> Ended {
+/// What is done on the page.
+pub(super) enum Act {
+    Ask,
+    /// Nothing is sent: the answer is looked for at this address.
+    Resume(String),
+}
+
+/// Puts the question on the page and brings the answer home. `address` becomes where the conversation is found again.
+pub(super) fn talk(
+    page: &ChatPage,
+    act: &Act,
+    talk: &Talk<'_>,
+    outcome: &mut Outcome,
+    address: &mut Option<String>,
+) -> Ended {
     let fail = |trouble: Trouble| Ended { text: None, trouble: Some(trouble) };
     let files = match keep_files(talk) {
         Ok(files) => files,
         Err(trouble) => return fail(trouble),
     };
-    let ledger = Ledger { talk, began: Instant::now(), last: RefCell::new(None) };
-    if let Err(fault) = ledger.record("intent", json!({"requestId": talk.id.as_str(), "url": page.url})) {
+    let ledger = Ledger { talk, began: Instant::now(), last: RefCell::default(), snapshots: RefCell::default() };
+    let (step, url) = match act {
+        Act::Ask => ("intent", &page.url),
+        Act::Resume(url) => ("resumed", url),
+    };
+    if let Err(fault) = ledger.record(step, json!({"requestId": talk.id.as_str(), "url": url})) {
         return fail(trouble_of(fault, false));
     }
     talk.tell("starting the browser");
@@ -57,17 +73,26 @@ pub(super) fn talk(page: &ChatPage, talk: &Talk<'_>, outcome: &mut Outcome, reco
         }
     }
     let mut conversation = Conversation::new(browser, page.profile.clone());
-    let ended = ask(&mut conversation, page, &files, &ledger);
-    record.address = conversation.address().map(str::to_owned);
+    if let Some(every) = talk.snapshots {
+        conversation.take_snapshots(every);
+    }
+    let ended = match act {
+        Act::Ask => ask(&mut conversation, page, &files, &ledger),
+        Act::Resume(url) => conversation.resume(url, talk.id, &ledger.clocks(), &mut |step| ledger.follow(step)),
+    };
+    if let Some(found) = conversation.address() {
+        *address = Some(found.to_owned());
+    }
     let (answer, trouble) = match ended {
         Ok(answer) => (Some(answer), None),
         Err(broken) => {
-            keep_picture(&conversation, talk, outcome);
+            keep_picture(&conversation, &ledger, outcome);
             let has_text = broken.partial.is_some();
             (broken.partial.map(|answer| *answer), Some(trouble_of(broken.fault, has_text)))
         }
     };
     conversation.close();
+    outcome.heard.snapshots.extend(ledger.snapshots.take());
     if let Some(answer) = &answer {
         note(answer, talk, outcome);
     }
@@ -90,14 +115,13 @@ fn ask(
     let talk = ledger.talk;
     let paths: Vec<_> = files.iter().map(|file| file.path().to_owned()).collect();
     let message = Message { request_id: talk.id, text: &talk.parcel.typed, files: &paths };
-    let clocks = Clocks { answer: talk.clocks.answer, stall: talk.clocks.stall };
     let mut follow = |step: &Step| ledger.follow(step);
     conversation.open(&page.url, page.model.as_deref(), &mut follow).map_err(|fault| Broken {
         fault,
         whereabouts: Whereabouts::Unsent,
         partial: None,
     })?;
-    conversation.ask(&message, &clocks, &mut follow)
+    conversation.ask(&message, &ledger.clocks(), &mut follow)
 }
 
 /// What is written down while the talk goes on.
@@ -105,9 +129,24 @@ struct Ledger<'a> {
     talk: &'a Talk<'a>,
     began: Instant,
     last: RefCell<Option<&'static str>>,
+    /// Where copies of the page lie.
+    snapshots: RefCell<Vec<String>>,
 }
 
 impl Ledger<'_> {
+    const fn clocks(&self) -> Clocks {
+        Clocks { answer: self.talk.clocks.answer, stall: self.talk.clocks.stall }
+    }
+
+    /// Keeps the page as it stands. What cannot be kept is no trouble.
+    fn keep_snapshot(&self, html: &str) {
+        let mut snapshots = self.snapshots.borrow_mut();
+        let name = format!("snapshot-{:03}.html", snapshots.len() + 1);
+        if let Ok(path) = self.talk.session.write(&name, html.as_bytes()) {
+            snapshots.push(path.display().to_string());
+        }
+    }
+
     fn record(&self, step: &str, facts: serde_json::Value) -> Result<(), Fault> {
         self.talk.session.record(step, facts).map_err(|error: EvidenceError| {
             let hint = "Check that there is room on the disk and that the session's folder is yours.";
@@ -131,6 +170,18 @@ impl Ledger<'_> {
             let progress = Progress { state, characters: *characters, elapsed: self.began.elapsed() };
             (self.talk.listener.progress)(progress);
             return Ok(());
+        }
+        match step {
+            Step::Snapshot { html } => {
+                self.keep_snapshot(html);
+                return Ok(());
+            }
+            Step::Partial { text } => {
+                // If everything ends now, this is what is left.
+                let _ = self.talk.keep_response(text);
+                return Ok(());
+            }
+            _ => {}
         }
         let facts = serde_json::to_value(step).unwrap_or_default();
         let name = facts["step"].as_str().unwrap_or_default().to_owned();
@@ -160,14 +211,13 @@ impl Ledger<'_> {
 }
 
 /// Keeps the page as it was when something went wrong. What cannot be kept is no further trouble.
-fn keep_picture(conversation: &Conversation, talk: &Talk<'_>, outcome: &mut Outcome) {
-    let kept = conversation.screenshot().map(|picture| talk.session.write("screenshot-001.png", &picture));
+fn keep_picture(conversation: &Conversation, ledger: &Ledger<'_>, outcome: &mut Outcome) {
+    let kept = conversation.screenshot().map(|picture| ledger.talk.session.write("screenshot-001.png", &picture));
     if let Ok(Ok(path)) = kept {
         outcome.heard.snapshots.push(path.display().to_string());
     }
-    let kept = conversation.snapshot().map(|html| talk.session.write("snapshot-001.html", html.as_bytes()));
-    if let Ok(Ok(path)) = kept {
-        outcome.heard.snapshots.push(path.display().to_string());
+    if let Ok(html) = conversation.snapshot() {
+        ledger.keep_snapshot(&html);
     }
 }
 

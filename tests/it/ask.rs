@@ -1,0 +1,158 @@
+//! `git oracle ask`, through a real browser on the rehearsal page.
+
+use git_oracle::transport::rehearsal::Composer;
+use git_oracle::transport::rehearsal::Faults;
+use git_oracle::transport::rehearsal::Rehearsal;
+use git_oracle::transport::rehearsal::Reply;
+use git_oracle::transport::rehearsal::Script;
+use git_oracle::transport::rehearsal::SignedOut;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::support::Ran;
+use crate::support::TestEnv;
+use crate::support::project_file;
+
+const ANSWER: &str = "{{REQUEST_ID}}\n\nUse `split`:\n\n```rust\nlet parts = line.split(',');\n```\n\n{{REQUEST_ID}}";
+
+/// Asks the page; the browser's profile is that of the sealed home.
+fn ask(env: &TestEnv, page: &Rehearsal, args: &[&str]) -> Ran {
+    let url = page.url();
+    env.oracle(&[&["ask", "--page", "rehearsal", "--browser-url", &url, "--slug", "under test"], args].concat())
+}
+
+fn fits(result: &Value) {
+    let schema: Value = serde_json::from_str(&project_file("schemas/result.v1.json")).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(result).map(|error| error.to_string()).collect();
+    assert_eq!(errors, [] as [String; 0], "{result:#}");
+}
+
+fn kept(env: &TestEnv, name: &str) -> String {
+    std::fs::read_to_string(env.root().join("home/.oracle/sessions/under-test").join(name)).unwrap()
+}
+
+#[test]
+fn an_answer_comes_home_exactly_and_everything_is_kept() {
+    let env = TestEnv::new();
+    let page = Rehearsal::start(Script::answering([ANSWER])).unwrap();
+    let ran = ask(&env, &page, &["-p", "How do I take a line apart?"]);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    assert_eq!(ran.stdout, "Use `split`:\n\n```rust\nlet parts = line.split(',');\n```\n");
+    let record = page.record();
+    assert_eq!(record.prompts.len(), 1, "sent once");
+    let result = env.session("under-test", "result.json");
+    fits(&result);
+    let id = result["requestId"].as_str().unwrap().to_owned();
+    assert_eq!(record.prompts[0].text, kept(&env, "request-1.md"));
+    assert_eq!(kept(&env, "response-1.md").trim(), ANSWER.replace("{{REQUEST_ID}}", &id));
+    assert_eq!((&result["status"], &result["capture"]), (&json!("success"), &json!("clipboard")));
+    assert_eq!((&result["requestIdSeen"], &result["completionPath"]), (&json!(true), &json!("all_signals")));
+    let transfer = env.session("under-test", "transfer-1.json");
+    assert_eq!((&transfer["approvedBy"], &transfer["riskClass"]), (&json!("loopback"), &json!("none")));
+    assert_eq!(transfer["bytes"], json!(record.prompts[0].text.len()));
+    let ledger = kept(&env, "ledger.jsonl");
+    let steps: Vec<Value> =
+        ledger.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["step"].clone()).collect();
+    let known = ["intent", "typed", "sending", "sent", "committed", "captured"];
+    let order: Vec<&Value> = steps.iter().filter(|step| known.iter().any(|known| *step == known)).collect();
+    assert_eq!(order, known, "{ledger}");
+    let session = env.session("under-test", "session.json");
+    assert_eq!((&session["mode"], &session["platform"]), (&json!("browser"), &json!("rehearsal")));
+    assert_eq!(session["promptPreview"], json!("How do I take a line apart?"));
+    assert_eq!(env.sh("ls -A $TMPDIR").stdout, "", "no temporary file is left");
+}
+
+#[test]
+fn files_go_along_in_the_text_or_as_an_archive() {
+    let env = TestEnv::new();
+    let script = Script { editor: Composer::Textarea, ..Script::answering([ANSWER]) };
+    let page = Rehearsal::start(script).unwrap();
+    let ran = ask(&env, &page, &["-p", "Read this.", "--browser-bundle-files", "src/parser.rs"]);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    let parser = std::fs::read_to_string(env.repo().join("src/parser.rs")).unwrap();
+    assert!(page.record().prompts[0].text.contains(parser.trim_end()), "{:?}", page.record().prompts);
+    let zip = ["-p", "Read this.", "--browser-bundle-files", "src/", "--browser-bundle-format", "zip"];
+    assert_eq!(ask(&env, &page, &zip).code, 0);
+    let record = page.record();
+    assert_eq!(record.prompts[1].files[0].name, "oracle-context-package.zip");
+    assert!(record.prompts[1].files[0].content.starts_with(b"PK"));
+}
+
+#[test]
+fn no_secret_reaches_the_page() {
+    let env = TestEnv::new();
+    let page = Rehearsal::start(Script::answering([ANSWER])).unwrap();
+    let token = git_oracle::secret::fill("ghp_<alnum:30><crc62>", 7);
+    let prompt = format!("Why does this fail?\ntoken = {token}\n");
+    let ran = ask(&env, &page, &["-p", &prompt, "--json"]);
+    assert_eq!((ran.code, ran.json()["status"].clone()), (3, json!("secret_detected")), "{}", ran.shown());
+    fits(&ran.json());
+    assert!(page.record().prompts.is_empty() && !ran.shown().contains(&token), "{}", ran.shown());
+    let ran = ask(&env, &page, &["-p", &prompt, "--sanitize-prompt"]);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    let record = page.record();
+    assert!(record.prompts[0].text.contains("***REDACTED***") && !record.prompts[0].text.contains(&token));
+    let left = env.sh(&format!("grep -rl {token} $HOME/.oracle/sessions || true")).stdout;
+    assert_eq!(left, "", "the secret is kept nowhere");
+}
+
+#[test]
+fn what_goes_wrong_has_a_name_a_code_and_a_hint() {
+    let env = TestEnv::new();
+    let signed_out = Faults { signed_out: Some(SignedOut::Redirect), ..Faults::default() };
+    let page = Rehearsal::start(Script { faults: signed_out, ..Script::answering([ANSWER]) }).unwrap();
+    let ran = ask(&env, &page, &["-p", "Hello", "--json"]);
+    let result = ran.json();
+    assert_eq!((ran.code, &result["status"]), (10, &json!("unavailable")), "{}", ran.shown());
+    assert_eq!(result["error"]["kind"], json!("signed_out"));
+    assert!(result["error"]["hint"].as_str().unwrap().contains("auth login"), "{result:#}");
+    fits(&result);
+    let endless = Reply { start_ms: 3_600_000, ..Reply::of("late") };
+    let page = Rehearsal::start(Script { replies: vec![endless], ..Script::default() }).unwrap();
+    let ran = ask(&env, &page, &["-p", "Hello", "--json", "--timeout", "4"]);
+    assert_eq!((ran.code, ran.json()["status"].clone()), (6, json!("timeout")), "{}", ran.shown());
+    let slow = Reply { chunk: 1, every_ms: 500, ..Reply::of(&"slowly ".repeat(50)) };
+    let page = Rehearsal::start(Script { replies: vec![slow], ..Script::default() }).unwrap();
+    let ran = ask(&env, &page, &["-p", "Hello", "--json", "--timeout", "6", "--dom-snapshot", "500"]);
+    let result = ran.json();
+    assert_eq!((ran.code, &result["status"]), (2, &json!("partial")), "{}", ran.shown());
+    assert_eq!(result["completionPath"], json!("timeout_partial"));
+    assert!(result["responseChars"].as_u64().unwrap() > 0 && !result["snapshots"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn nothing_is_sent_that_nobody_let_go() {
+    let env = TestEnv::new();
+    let page = "https://chatgpt.com/";
+    let ran = env.oracle(&["ask", "--browser-url", page, "-p", "Hello", "--json"]);
+    assert_eq!((ran.code, ran.json()["status"].clone()), (8, json!("approval_required")), "{}", ran.shown());
+    assert!(ran.stderr.contains("hint: ") && ran.stderr.contains("chatgpt.com"), "{}", ran.stderr);
+    for (args, code) in [
+        (&["ask", "-p", " "][..], 129),
+        (&["ask", "-p", "Hello", "--browser-url", "http://chatgpt.com/"], 129),
+        (&["ask", "-p", "Hello", "--engine", "api", "--copilot"], 129),
+        (&["ask", "-p", "Hello", "--engine", "api"], 10),
+        (&["ask", "-p", "Hello", "--page", "no-such-page"], 1),
+    ] {
+        let ran = env.expect(code, args);
+        assert!(ran.stderr.contains("hint: "), "{args:?}: {}", ran.shown());
+    }
+    let sessions = env.root().join("home/.oracle/sessions");
+    assert_eq!(std::fs::read_dir(sessions).unwrap().count(), 1, "only the one that had something to say");
+}
+
+#[test]
+fn a_dry_run_sends_nothing_and_leaves_nothing() {
+    let env = TestEnv::new();
+    let args = ["ask", "-p", "Hello", "--dry-run", "--json", "--browser-bundle-files", "src/", "--copilot"];
+    let preview = env.expect(0, &args).json();
+    assert_eq!((&preview["engine"], &preview["platform"]), (&json!("browser"), &json!("copilot")));
+    assert_eq!(
+        (&preview["destination"], &preview["approvedBy"]),
+        (&json!("https://github.com/copilot/"), &Value::Null)
+    );
+    assert_eq!(preview["bundleFormat"], json!("text"));
+    assert!(preview["bytes"].as_u64().unwrap() > 100 && preview["estimatedTokens"].as_u64().unwrap() > 25);
+    assert!(!env.root().join("home/.oracle/sessions").exists());
+}
