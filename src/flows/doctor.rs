@@ -16,6 +16,7 @@ use crate::flows::agents::Presence;
 use crate::flows::hooks::Summary;
 use crate::flows::hooks::standing;
 use crate::flows::hooks::trouble;
+use crate::flows::secrets::Guard;
 use crate::git::Desk;
 use crate::git::Git;
 use crate::git::Repository;
@@ -153,7 +154,7 @@ fn own_directory(repository: &Repository) -> Check {
 }
 
 fn repository_config(repository: &Repository) -> Check {
-    match repo_config(repository) {
+    match repo_config(repository).and_then(|config| Guard::of_config(&config).map(|_| config)) {
         Ok(config) => {
             Check::fine("config", format!("{} of its own", plural(config.protected.len() as u64, "protected pattern")))
         }

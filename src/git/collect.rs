@@ -26,6 +26,7 @@ use crate::git::disk::Rules;
 use crate::git::index::Index;
 use crate::git::index::Tracked;
 use crate::git::inspect::Contents;
+use crate::git::inspect::forgive_moved;
 use crate::git::inspect::inspect;
 use crate::git::origin::find_sources;
 use crate::git::origin::visit_files;
@@ -88,6 +89,7 @@ impl Repository {
             changes: set.steps.first().map(|step| step.changes.clone()).unwrap_or_default(),
         };
         note_failure(&mut set, |set| find_sources(set, &files, &contents, look));
+        forgive_moved(&mut set, &contents, look);
         Ok(set)
     }
 
@@ -143,6 +145,7 @@ impl Repository {
         inspect(&mut set, &contents, &DiskLinks { root, links }, look);
         let files = IndexFiles { index: &index, state: &state, changes: staged };
         note_failure(&mut set, |set| find_sources(set, &files, &contents, look));
+        forgive_moved(&mut set, &contents, look);
         Ok(set)
     }
 

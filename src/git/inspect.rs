@@ -28,6 +28,10 @@ const MAX_LOADED_BYTES: u64 = 256 << 20;
 /// Links are followed this far, as Linux does.
 const MAX_LINK_HOPS: usize = 40;
 
+/// How many removed files are read to see what was moved out of them, and up to which size.
+const MAX_REMOVED: usize = 64;
+const MAX_REMOVED_BYTES: u64 = 1 << 20;
+
 /// Fewer contents than this are not worth a second thread.
 const MIN_PER_THREAD: usize = 64;
 
@@ -219,6 +223,32 @@ fn read_traits(set: &ChangeSet, contents: &Contents<'_>, look: &Look<'_>) -> Has
     });
     traits.extend(found.into_inner().unwrap_or_default());
     traits
+}
+
+/// Takes back what was said about lines that were in a file which the same step removes: moving a file adds nothing.
+pub fn forgive_moved(set: &mut ChangeSet, contents: &Contents<'_>, look: &Look<'_>) {
+    let Some(watch) = look.secrets else { return };
+    for step in &mut set.steps {
+        let is_suspect = |change: &Change| change.old.is_none() && !change.facts.secrets.is_empty();
+        if !step.changes.iter().any(is_suspect) {
+            continue;
+        }
+        let removed = step.changes.iter().filter(|change| change.new.is_none()).filter_map(|change| change.old?.id);
+        let mut before = Vec::new();
+        for id in removed.take(MAX_REMOVED) {
+            if contents.size(&id).is_some_and(|size| size <= MAX_REMOVED_BYTES)
+                && let Ok(content) = contents.read(&id)
+            {
+                before.extend(content);
+                before.push(b'\n');
+            }
+        }
+        for change in step.changes.iter_mut().filter(|change| is_suspect(change)) {
+            if let Some(Ok(new)) = change.new.and_then(|new| new.id).map(|id| contents.read(&id)) {
+                (change.facts.secrets, change.facts.allowed_secrets) = watch.added(&change.path, &before, &new);
+            }
+        }
+    }
 }
 
 /// Follows the symlink at `path` through the new state, component by component, without leaving the tree.

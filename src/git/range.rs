@@ -24,6 +24,7 @@ use crate::git::collect::push_step;
 use crate::git::history::History;
 use crate::git::history::Missing;
 use crate::git::inspect::Contents;
+use crate::git::inspect::forgive_moved;
 use crate::git::inspect::inspect;
 use crate::git::objects::Objects;
 use crate::git::origin::entry_at;
@@ -135,6 +136,7 @@ impl Compared {
         inspect(&mut self.set, &contents, &state, look);
         let files = TreeFiles { tree_ids: self.boundary_tree_ids, state: &state };
         note_failure(&mut self.set, |set| find_sources(set, &files, &contents, look));
+        forgive_moved(&mut self.set, &contents, look);
         self.set.steps.append(&mut self.undone.steps);
         self.set.faults.append(&mut self.undone.faults);
         self.set

@@ -115,6 +115,23 @@ fn what_is_staged_and_what_commits_add_is_scanned() {
 }
 
 #[test]
+fn a_file_that_is_moved_brings_nothing_new() {
+    let env = TestEnv::new();
+    let lines: String = (0..40).map(|number| format!("line {number}\n")).collect();
+    env.write("old.txt", &format!("{lines}t={}\n", token()));
+    env.commit_all("with a secret");
+    env.git(&["mv", "old.txt", "moved.txt"]);
+    env.write("moved.txt", &format!("{lines}more\nt={}\n", token()));
+    env.git(&["add", "-A"]);
+    assert_eq!(places(&scan(&env, 0, &["--staged"])), [] as [&str; 0]);
+    env.write("moved.txt", &format!("{lines}more\nt={0}\nu={0}\n", token()));
+    env.git(&["add", "-A"]);
+    assert_eq!(places(&scan(&env, 3, &["--staged"])), ["moved.txt:43 github_token"]);
+    env.commit_all("moved");
+    assert_eq!(places(&scan(&env, 3, &["--range", "HEAD~1..HEAD"])), ["moved.txt:43 github_token"]);
+}
+
+#[test]
 fn an_allowed_finding_is_counted_and_does_not_count() {
     let env = TestEnv::new();
     let text = format!("t={}\n", token());
