@@ -44,8 +44,9 @@ pub(super) struct Deflater(Compressor);
 
 impl Deflater {
     pub fn new() -> Self {
-        // On 10,000 source files a little more than half the time of the default level, for 3 % more bytes.
-        Deflater(Compressor::new(CompressionLvl::fastest()))
+        // On 10,000 source files a little more than half the time of the default level, for 3 % more bytes. What the
+        // library calls its fastest level is 0, which compresses nothing.
+        Deflater(Compressor::new(CompressionLvl::new(1).unwrap_or_default()))
     }
 
     /// Returns a content as it will lie in an archive; as it is where compressing does not help.
@@ -175,6 +176,13 @@ mod tests {
             prop_assert_eq!(read_back(&bytes), files.clone());
             prop_assert_eq!(archive(&files), bytes);
         }
+    }
+
+    #[test]
+    fn a_text_gets_smaller() {
+        let text = include_bytes!("zip.rs");
+        let packed = Deflater::new().pack(text).unwrap();
+        assert!(packed.data.len() < text.len() / 2, "{} of {} bytes", packed.data.len(), text.len());
     }
 
     #[test]
