@@ -8,7 +8,7 @@
 //! Nothing is sent that was not scanned, and what was scanned is what is sent: the parcel is made once and never again.
 
 mod api;
-mod engine;
+pub(in crate::flows) mod engine;
 mod page;
 mod parcel;
 mod record;
