@@ -242,15 +242,13 @@ impl Write for Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::Rules;
 
     fn filters() -> Filters {
         Filters { include: Vec::new(), exclude: Vec::new(), max_file_size: 10, max_total_size: 15 }
     }
 
     fn pack(format: Format, files: &[(&str, &str)]) -> Package {
-        let rules = Rules::built_in();
-        let scanner = Scanner::new(&rules);
+        let scanner = Scanner::built_in();
         let mut packer = Packer::new(format, Limits { file: 10, total: 15 }, &scanner);
         let mut preparer = Preparer::new(format, &scanner);
         for (path, content) in files {
@@ -322,8 +320,7 @@ mod tests {
 
     #[test]
     fn more_files_than_an_archive_holds_are_refused() {
-        let rules = Rules::built_in();
-        let scanner = Scanner::new(&rules);
+        let scanner = Scanner::built_in();
         let mut packer = Packer::new(Format::Text, Limits::DEFAULT, &scanner);
         let mut preparer = Preparer::new(Format::Text, &scanner);
         for number in 0..=MAX_FILES {

@@ -61,8 +61,9 @@ pub fn pack(flows: &Flows, request: &Request) -> Result<Package, Failure> {
         return Err(Failure::new(Kind::Other, message).hinted("Run this in a clone with a working tree."));
     };
     let config = repo_config(&repository)?;
+    // The repository may know more secrets than we do. What it allows counts only for its own commits.
     let guard = Guard::of_config(&config)?;
-    let (config, scanner) = (config.bundle, guard.scanner());
+    let (scanner, config) = (guard.scanner(), config.bundle);
     let limits = limits(request, &config)?;
     let selection = select(&request.patterns, &config, top, scanner)?;
     let found = repository.working_files(&flows.environment, &|directory| selection.reaches(directory))?;

@@ -51,8 +51,10 @@ impl Assignment {
     pub fn is_password(&self, value: &[u8]) -> bool {
         let shape = Shape::of(value);
         shape.is_password(self.quoted)
-            && !(self.loose && (shape.len < 12 || shape.classes() < 3))
+            && !(self.loose
+                && (shape.len < 12 || shape.classes() < 3 || self.words.last().is_some_and(|word| word == "pass")))
             && !is_code(value, self.quoted)
+            && !is_uuid(value)
     }
 
     pub fn is_secret(&self, value: &[u8]) -> bool {
@@ -71,11 +73,17 @@ fn is_code(value: &[u8], quoted: bool) -> bool {
     let has = |text: &[u8]| value.windows(text.len()).any(|window| window == text);
     calls.iter().any(|call| has(call))
         || value.starts_with(b"$")
-        || value.starts_with(b"/")
+        || value.starts_with(b"/") && !value.contains(&b'+') && !value.ends_with(b"=")
         || value.starts_with(b"{")
         || value.starts_with(b"0x")
-        || !quoted && value.iter().any(|byte| b"([{".contains(byte))
+        || !quoted && (value.starts_with(b"-") || value.iter().any(|byte| b"([{".contains(byte)) || is_constant(value))
         || has(b"://")
+}
+
+/// Tells whether a value is the name of a constant.
+fn is_constant(value: &[u8]) -> bool {
+    value.contains(&b'_')
+        && value.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
 }
 
 /// Tells whether a value names something instead of being it: an ARN, a digest, a public key, a UUID.
@@ -87,6 +95,10 @@ fn is_identifier(value: &[u8]) -> bool {
 }
 
 fn is_uuid(value: &[u8]) -> bool {
+    value.windows(36).any(is_uuid_alone)
+}
+
+fn is_uuid_alone(value: &[u8]) -> bool {
     value.len() == 36
         && value.iter().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => *byte == b'-',
@@ -342,20 +354,28 @@ struct Gap {
     encoded: bool,
 }
 
-/// Words that may stand between a name and its value.
-const BETWEEN: [&[u8]; 12] = [
+/// What may stand between a name and its value besides punctuation.
+const BETWEEN: [&[u8]; 20] = [
     b"is ",
     b"was ",
     b"are ",
+    b"to ",
+    b"ist ",
+    b"lautet ",
+    b"est ",
     b"value=",
     b"value:",
     b"value\"",
     b"value':",
     b"VALUES",
-    b"to ",
     b"Value=",
+    b"default = ",
+    b"default: ",
+    b"As String",
     b"{ get; set; }",
     b"{get;set;}",
+    b"<![CDATA[",
+    b"--body",
 ];
 
 impl Gap {
@@ -397,11 +417,24 @@ impl Gap {
                 }
                 // Shell defaults: `${KEY:-…}`; arrows.
                 [b'-', ..] if !gap.loose || rest.starts_with(b"->") => 1,
-                [b'\r' | b'\n', ..] if lines == 0 && next_line_is_value(rest) => {
+                [b'\r' | b'\n', ..] if lines == 0 && (gap.opens_block(bytes) || next_line_is_value(rest)) => {
                     lines += 1;
                     gap.quote = None;
-                    rest.iter().position(|byte| matches!(byte, b'v' | b'"' | b'\''))?
+                    rest.iter().position(|byte| !byte.is_ascii_whitespace())?
                 }
+                // A brace or a call around the value: `key{"…"}`, `key: Some("…")`, `key = Secret::new("…")`.
+                [b'{', ..] if rest[1..].trim_ascii_start().starts_with(b"\"") => {
+                    gap.loose = false;
+                    1
+                }
+                [b'{', b'\r' | b'\n', ..] if next_line_is_value(&rest[1..]) => 1,
+                [b'A'..=b'Z' | b'a'..=b'z', ..]
+                    if !gap.loose
+                        && let Some(length) = call_length(rest) =>
+                {
+                    length
+                }
+                [b'*', ..] if gap.quote.is_none() => 1,
                 [0x80..=0xff, ..] => {
                     gap.loose = false;
                     gap.quote = Some(0x80);
@@ -434,6 +467,11 @@ impl Gap {
         (gap.end > from).then_some(gap)
     }
 
+    /// Tells whether what was read last begins a block of text on the next line, as `>-` and `|` do in YAML.
+    fn opens_block(&self, bytes: &[u8]) -> bool {
+        !self.loose && matches!(bytes[..self.end], [.., b' ', b'>' | b'|'] | [.., b' ', b'>' | b'|', b'-' | b'+'])
+    }
+
     /// Returns where the value is, when it is one word.
     fn value(&self, bytes: &[u8]) -> Option<Range<usize>> {
         let rest = &bytes[self.end..bytes.len().min(self.end + VALUE)];
@@ -443,6 +481,11 @@ impl Gap {
             && let Some(escape) = value.iter().position(|byte| *byte == b'%')
         {
             value = &value[..escape];
+        }
+        // A form: `token=…&page=1`.
+        if let Some(next) = value.iter().position(|byte| *byte == b'&').filter(|at| begins_pair(&value[at + 1..])) {
+            value = &value[..next];
+            return (value.len() >= 8).then_some(self.end..self.end + value.len());
         }
         match (self.quote, rest.get(value.len())) {
             // A text of several words, or one that does not end.
@@ -479,9 +522,22 @@ fn type_length(rest: &[u8]) -> Option<usize> {
     .then_some(length)
 }
 
+/// Returns the length of a name and the parenthesis after it, when a quote follows.
+fn call_length(rest: &[u8]) -> Option<usize> {
+    let rest = &rest[..rest.len().min(32)];
+    let length = rest.iter().position(|byte| !(byte.is_ascii_alphanumeric() || b"_:.".contains(byte)))?;
+    matches!(rest[length..], [b'(', b'"' | b'\'', ..]).then_some(length + 1)
+}
+
+/// Tells whether a name and `=` come first.
+fn begins_pair(rest: &[u8]) -> bool {
+    let length = rest.iter().position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.".contains(byte)));
+    length.is_some_and(|length| length > 0 && rest[length] == b'=')
+}
+
 /// Tells whether the next line gives the value of what this one names, as lists of variables in YAML and JSON do.
 fn next_line_is_value(rest: &[u8]) -> bool {
     let next = rest.trim_ascii_start();
     let next = next.strip_prefix(b"\"".as_slice()).unwrap_or(next);
-    [b"value:".as_slice(), b"value\""].iter().any(|word| next.starts_with(word))
+    [b"value:".as_slice(), b"value\"", b"default = ", b"default: "].iter().any(|word| next.starts_with(word))
 }

@@ -25,14 +25,15 @@ pub enum Check {
 }
 
 impl Check {
-    pub(super) fn passes(self, value: &[u8]) -> bool {
+    /// Tells whether a value passes; `after` is what follows it.
+    pub(super) fn passes(self, value: &[u8], after: &[u8]) -> bool {
         match self {
             Check::Crc62 => has_checksum62(value),
             Check::Jwt => is_jwt(value),
             Check::Basic => is_basic(value),
             Check::Random => Shape::of(value).is_random(),
             Check::Unworded => Shape::of(value).is_unworded(),
-            Check::UrlPassword => is_url_password(value),
+            Check::UrlPassword => is_url_password(value) && !is_example_host(after),
         }
     }
 }
@@ -126,9 +127,18 @@ fn is_url_password(value: &[u8]) -> bool {
     let varied = match value.len() {
         ..8 => Shape::of(value).classes() >= 3,
         8..10 => Shape::of(value).classes() >= 2,
-        _ => true,
+        _ => Shape::of(value).classes() >= 2 || !Shape::of(value).is_wordy(),
     };
     !is_common && varied && !is_placeholder(value) && !value.starts_with(b"%") && !value.contains(&b'$')
+}
+
+/// Tells whether `@example.com` follows.
+fn is_example_host(after: &[u8]) -> bool {
+    let Some(host) = after.strip_prefix(b"@") else { return false };
+    let end = host.iter().take(64).position(|byte| !(byte.is_ascii_alphanumeric() || b".-".contains(byte)));
+    let host = &host[..end.unwrap_or(host.len().min(64))];
+    let of = |domain: &[u8]| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with(b"."));
+    [b"example.com".as_slice(), b"example.org", b"example.net", b"example"].iter().any(|domain| of(domain))
 }
 
 /// Words that nobody draws at random.

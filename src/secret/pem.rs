@@ -8,6 +8,9 @@ const MAX_BYTES: usize = 32 << 10;
 /// Fewer characters than this hold no key.
 const MIN_BODY: usize = 60;
 
+/// Lines of keys are longer than nearly everything else.
+const LINE: usize = 60;
+
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
@@ -26,12 +29,14 @@ pub(super) fn find(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let body_at = bytes.len().min(at + MAX_BYTES) - header.len();
     let mut body = 0;
     let mut run = 0;
+    let mut lines = 0;
     let mut last = body_at;
     for (offset, byte) in header.iter().enumerate() {
         let here = body_at + offset;
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' | b'=' => {
                 run += 1;
+                lines += usize::from(run == LINE);
                 // What is written around the lines is short.
                 if run >= 16 {
                     body += if run == 16 { 16 } else { 1 };
@@ -47,8 +52,8 @@ pub(super) fn find(bytes: &[u8], at: usize) -> Option<Range<usize>> {
             _ => break,
         }
     }
-    // It was cut off.
-    (body >= MIN_BODY).then_some(start..last)
+    // It was cut off: whole lines have to be there.
+    (lines >= 2).then_some(start..last)
 }
 
 /// Returns where the last line ends.

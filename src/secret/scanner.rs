@@ -166,7 +166,7 @@ impl Scanner {
             }
         }
         let value = &bytes[secret.clone()];
-        let checked = rule.checks.iter().all(|check| check.passes(value));
+        let checked = rule.checks.iter().all(|check| check.passes(value, &bytes[secret.end..]));
         (checked && !self.is_harmless(value)).then_some(Hit { range: secret, rule: number, wide: false })
     }
 
@@ -194,7 +194,7 @@ impl Scanner {
             let rule = self.rule(*number);
             found.is_named(&rule.names)
                 && rule.regex().is_some_and(|regex| regex.is_match(value))
-                && rule.checks.iter().all(|check| check.passes(value))
+                && rule.checks.iter().all(|check| check.passes(value, b""))
         });
         if named.is_some() {
             return hit(named);

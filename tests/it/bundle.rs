@@ -438,3 +438,19 @@ fn nothing_that_looks_like_a_secret_is_packed_or_shown() {
     let ran = env.expect(1, &["bundle", "src/config.rs"]);
     assert!(!ran.stderr.contains(&token[4..]) && ran.stderr.contains("src/config.rs (secret)"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_repository_adds_rules_and_its_allowances_count_for_nothing_here() {
+    let env = TestEnv::new();
+    env.expect(0, &["init"]);
+    let token = secret::fill("acme_<lower:32>", 3);
+    env.write("src/own.rs", &format!("let x = \"{token}\";\n"));
+    assert_eq!(left_out(&report(&env, &["src"])), [] as [String; 0]);
+    env.write(
+        ".oracle/config.toml",
+        "[[secrets.rules]]\nid = \"acme_token\"\nlabel = \"acme_token\"\nkeywords = [\"acme_\"]\n\
+         pattern = \"acme_[a-z0-9]{32}\"\nexamples = { match = [\"acme_<lower:32>\"], pass = [\"acme_corp\"] }\n\
+         [[secrets.allow]]\nrule = \"acme_token\"\nreason = \"ours\"\n",
+    );
+    assert_eq!(left_out(&report(&env, &["src"])), ["src/own.rs secret"]);
+}

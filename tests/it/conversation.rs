@@ -183,7 +183,7 @@ fn a_pause_is_no_end_and_a_thought_is_no_answer() {
 fn an_end_is_seen_where_a_signal_is_wrong() {
     let (_, answer) = whole("stop never clears", written(Faults { stop_never_clears: true, ..Faults::default() }));
     assert_eq!(answer.path, CompletionPath::InactivityFallback);
-    assert!(answer.signals.stop && answer.signals.sealed);
+    assert!(answer.signals.stop && answer.signals.ended);
     let (_, answer) = whole("late copy", written(Faults { copy_late_ms: Some(700), ..Faults::default() }));
     assert_eq!((answer.capture, answer.path), (Capture::Clipboard, CompletionPath::AllSignals));
     let (_, answer) = whole("broken copy", written(Faults { copy_broken: true, ..Faults::default() }));
@@ -453,4 +453,38 @@ fn a_profile_is_examined_on_a_page() {
     assert_eq!((examined.layout.as_deref(), examined.title.as_str()), (Some("rehearsal"), "Rehearsal"));
     let of = |name: &str| examined.found.iter().find(|found| found.element.as_str() == name).unwrap().clone();
     assert_eq!((of("composer").entry, of("composer").visible, of("answer").entry), (Some(0), 1, None));
+}
+
+#[test]
+fn what_had_arrived_survives_a_crash_of_the_browser() {
+    let slow = Reply { every_ms: 100, chunk: 20, ..Reply::of(ANSWER) };
+    let mut stage = Stage::of(Script { replies: vec![slow], ..Script::default() });
+    stage.conversation.take_snapshots(Duration::from_millis(500));
+    stage.open(None).unwrap();
+    let id = RequestId::random().unwrap();
+    let text = format!("Request id: {id}");
+    let message = Message { request_id: &id, text: &text, files: &[] };
+    let (mut snapshots, mut partials) = (0, 0);
+    let profile = stage.folder.path().join("profile/SingletonLock");
+    let asked = stage.conversation.ask(&message, &CLOCKS, &mut |step| {
+        match step {
+            Step::Snapshot { html } => snapshots += usize::from(html.contains("data-turn")),
+            Step::Partial { text } => {
+                assert!(text.starts_with(id.as_str()), "{text}");
+                partials += 1;
+                // The browser that has this profile, by the name of its lock.
+                let lock = std::fs::read_link(&profile).unwrap();
+                let pid = lock.to_string_lossy().rsplit('-').next().unwrap().to_owned();
+                let killed = std::process::Command::new("kill").args(["-KILL", &pid]).status().unwrap();
+                assert!(killed.success());
+            }
+            _ => {}
+        }
+        Ok(())
+    });
+    let broken = asked.unwrap_err();
+    assert_eq!((broken.fault.kind, broken.whereabouts), (FaultKind::BrowserCrashed, Whereabouts::Sent), "{broken:?}");
+    let partial = broken.partial.unwrap();
+    assert!(partial.text.starts_with(id.as_str()) && !partial.sealed);
+    assert!(snapshots > 0 && partials == 1, "{snapshots} {partials}");
 }

@@ -18,7 +18,6 @@ use crate::transport::conversation::Step;
 use crate::transport::conversation::Whereabouts;
 use crate::transport::conversation::fault;
 use crate::transport::page::Capture;
-use crate::transport::page::CaptureState;
 use crate::transport::page::Captured;
 use crate::transport::page::CompletionPath;
 use crate::transport::page::Job;
@@ -33,6 +32,8 @@ use crate::transport::profile::Element;
 const SLICE: Duration = Duration::from_secs(20);
 /// How often progress is told at most.
 const NEWS: Duration = Duration::from_secs(1);
+/// How often what there is so far is brought home.
+const KEEP: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(300);
 /// Slices in a row that may be cut off by a dialog or a broken script.
 const CUT_OFF: usize = 3;
@@ -80,6 +81,9 @@ struct Waiting<'a> {
     sent: Instant,
     typed: Duration,
     last: Option<Watch>,
+    /// What was there when the page was last asked for it.
+    kept: Option<String>,
+    snapshot_due: Option<Instant>,
     lost_since: Option<Instant>,
     has_returned: bool,
     cut_off: usize,
@@ -110,7 +114,18 @@ impl Conversation {
         typed: Duration,
         follow: &mut Follow<'_>,
     ) -> Result<Answer, Broken> {
-        let mut waiting = Waiting { id, sent, typed, last: None, lost_since: None, has_returned: false, cut_off: 0 };
+        let snapshot_due = self.snapshots.map(|_| Instant::now());
+        let mut waiting = Waiting {
+            id,
+            sent,
+            typed,
+            last: None,
+            kept: None,
+            snapshot_due,
+            lost_since: None,
+            has_returned: false,
+            cut_off: 0,
+        };
         let ended = self.watch(&mut waiting, clocks, follow).and_then(|path| {
             let answer = self.capture(&waiting, path, true)?;
             let message = "the answer is over, but no text of it is found on the page";
@@ -128,10 +143,9 @@ impl Conversation {
             }
             Err(fault) => {
                 let is_alive = !matches!(fault.kind, FaultKind::BrowserCrashed | FaultKind::Interrupted);
-                let partial = match is_alive {
-                    true => self.capture(&waiting, CompletionPath::TimeoutPartial, false).ok().flatten().map(Box::new),
-                    false => None,
-                };
+                let path = CompletionPath::TimeoutPartial;
+                let partial = is_alive.then(|| self.capture(&waiting, path, false).ok().flatten()).flatten();
+                let partial = partial.or_else(|| self.kept(&mut waiting, path)).map(Box::new);
                 Err(Broken { fault, whereabouts: Whereabouts::Sent, partial })
             }
         }
@@ -145,14 +159,28 @@ impl Conversation {
     ) -> Result<CompletionPath, Fault> {
         loop {
             let left = clocks.answer.saturating_sub(waiting.sent.elapsed());
-            let slice = SLICE.min(left);
+            let mut slice = SLICE.min(left);
+            if let (Some(every), Some(due)) = (self.snapshots, waiting.snapshot_due) {
+                if due <= Instant::now() {
+                    follow(&Step::Snapshot { html: self.snapshot()? })?;
+                    waiting.snapshot_due = Some(Instant::now() + every);
+                }
+                slice = slice.min(every);
+            }
             let input = json!({
                 "requestId": waiting.id.as_str(),
                 "news_ms": NEWS.as_millis() as u64,
+                "keep_ms": KEEP.as_millis() as u64,
                 "stall_ms": clocks.stall.as_millis() as u64,
             });
             let watch = match self.page.wait::<Watch>(&self.browser, Job::Watch, within(slice, input), slice) {
-                Ok(watch) => watch,
+                Ok(mut watch) => {
+                    if let Some(text) = watch.partial.take() {
+                        follow(&Step::Partial { text: text.clone() })?;
+                        waiting.kept = Some(text);
+                    }
+                    watch
+                }
                 Err(fault) => {
                     self.bear(fault, waiting)?;
                     continue;
@@ -195,7 +223,7 @@ impl Conversation {
         follow(&Step::Watching { phase, characters: watch.chars, elapsed_ms, idle_ms: watch.idle })?;
         if elapsed >= clocks.answer {
             // It repeats its id at its end: it is whole, whatever the page still shows.
-            if watch.signals.sealed {
+            if watch.signals.ended {
                 return Ok(Some(CompletionPath::ForcedTimeout));
             }
             return Err(fault::too_late(clocks.answer.as_secs(), &state_of(watch)));
@@ -258,25 +286,48 @@ impl Conversation {
         let begun = Instant::now();
         let input = json!({"requestId": waiting.id.as_str(), "copy": is_whole});
         let captured: Captured = self.page.run(&self.browser, Job::Capture, input)?;
-        let (Some(text), Some(capture), Some(proof)) = (captured.text, captured.capture, captured.proof) else {
+        let Captured { text: Some(text), capture: Some(capture), proof: Some(proof), .. } = captured else {
             return Ok(None);
         };
-        let Some(watch) = waiting.last.as_ref().filter(|_| captured.state == CaptureState::Captured) else {
-            return Ok(None);
+        let marks = Marks {
+            seen: captured.seen,
+            sealed: captured.sealed,
+            clipped: captured.clipped,
+            sidebar: captured.sidebar,
         };
-        let capture_ms = begun.elapsed().as_millis() as u64;
+        Ok(self.told(waiting, text, (capture, proof, path), marks, begun.elapsed()))
+    }
+
+    /// Returns what there was of the answer when the page was last asked for it.
+    fn kept(&self, waiting: &mut Waiting<'_>, path: CompletionPath) -> Option<Answer> {
+        let text = waiting.kept.take()?;
+        let proof = waiting.last.as_ref()?.signals.question?;
+        let marks = Marks { seen: text.contains(waiting.id.as_str()), ..Marks::default() };
+        self.told(waiting, text, (Capture::Dom, proof, path), marks, Duration::ZERO)
+    }
+
+    fn told(
+        &self,
+        waiting: &Waiting<'_>,
+        text: String,
+        (capture, proof, path): (Capture, Proof, CompletionPath),
+        marks: Marks,
+        taken: Duration,
+    ) -> Option<Answer> {
+        let watch = waiting.last.as_ref()?;
+        let capture_ms = taken.as_millis() as u64;
         let elapsed = waiting.sent.elapsed().as_millis() as u64;
         // Told by the page as "so long ago" when it was last looked at.
         let since_first = watch.first.unwrap_or_default() + capture_ms;
-        Ok(Some(Answer {
+        Some(Answer {
             text,
             capture,
             path,
             proof,
-            id_seen: captured.seen,
-            sealed: captured.sealed,
-            clipped: captured.clipped,
-            sidebar: captured.sidebar,
+            id_seen: marks.seen,
+            sealed: marks.sealed,
+            clipped: marks.clipped,
+            sidebar: marks.sidebar,
             signals: watch.signals.clone(),
             mutations: watch.mutations,
             timing: Timing {
@@ -287,8 +338,17 @@ impl Conversation {
                 quiet_ms: watch.quiet,
                 capture_ms,
             },
-        }))
+        })
     }
+}
+
+/// What is to be known about a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Marks {
+    seen: bool,
+    sealed: bool,
+    clipped: bool,
+    sidebar: bool,
 }
 
 fn state_of(watch: &Watch) -> String {

@@ -92,6 +92,8 @@ pub struct Conversation {
     layout: Option<String>,
     /// The conversation's own address, once the page has given it one.
     address: Option<String>,
+    /// How often the page is to be told while an answer is waited for.
+    snapshots: Option<Duration>,
     started: Instant,
     ready_after: Duration,
 }
@@ -105,9 +107,15 @@ impl Conversation {
             page,
             layout: None,
             address: None,
+            snapshots: None,
             started: Instant::now(),
             ready_after: Duration::ZERO,
         }
+    }
+
+    /// Has the page told as [`Step::Snapshot`] so often while an answer is waited for.
+    pub const fn take_snapshots(&mut self, every: Duration) {
+        self.snapshots = Some(every);
     }
 
     pub const fn profile(&self) -> &PageProfile {

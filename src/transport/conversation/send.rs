@@ -61,6 +61,9 @@ impl Conversation {
                 Ok(sent) => sent,
                 // The click may have taken the page away, or the browser with it: only the page itself can tell.
                 Err(fault) if fault.kind == FaultKind::NavigationLost => return Ok(()),
+                Err(fault) if fault.kind == FaultKind::Interrupted => {
+                    return Err(Broken::at(Whereabouts::Unclear)(fault));
+                }
                 Err(fault) => {
                     let fault = fault::unclear(&self.profile, &fault.message);
                     return Err(Broken::at(Whereabouts::Unclear)(fault));

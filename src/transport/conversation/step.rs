@@ -21,7 +21,8 @@ pub enum Phase {
     Throttled,
 }
 
-/// One step, before or after it is done as its name says.
+/// One step, before or after it is done as its name says. Names and texts of the page are as the page has them: whoever
+/// prints them makes control characters visible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
@@ -83,6 +84,14 @@ pub enum Step {
         characters: usize,
         elapsed_ms: u64,
         idle_ms: u64,
+    },
+    /// What there is of the answer, from time to time; the last one is what a crash leaves.
+    Partial {
+        text: String,
+    },
+    /// The page as it stands, as HTML, where snapshots were asked for.
+    Snapshot {
+        html: String,
     },
     /// The page was left, and is opened again to look for the answer.
     Returning {

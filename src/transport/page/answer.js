@@ -43,10 +43,13 @@ function isPlaceholder(words) {
   return rest.replace(/[.…\s]/g, "") === "";
 }
 
-// The id alone at the beginning and, later, alone at the end: the answer is this one, and it is whole.
-function isSealed(words, requestId) {
-  const start = words.indexOf(requestId);
+// The id came before and stands at the end: nothing more will come.
+function isEnded(words, requestId) {
   const end = words.lastIndexOf(requestId);
-  if (start < 0 || end <= start) return false;
-  return /^[^\p{L}\p{N}]*$/u.test(words.slice(0, start)) && /^[^\p{L}\p{N}]*$/u.test(words.slice(end + requestId.length));
+  return end > words.indexOf(requestId) && /^[^\p{L}\p{N}]*$/u.test(words.slice(end + requestId.length));
+}
+
+// And it stands at the beginning, too: the answer is this one, and it is whole.
+function isSealed(words, requestId) {
+  return isEnded(words, requestId) && /^[^\p{L}\p{N}]*$/u.test(words.slice(0, words.indexOf(requestId)));
 }

@@ -56,11 +56,11 @@ function hasSidebar(bodies, markdown) {
 }
 
 const question = ourQuestion(input.requestId);
-if (!question) return { state: "lost" };
+if (!question) return {};
 const turns = answerTurns(question);
 const bodies = answerBodies(turns);
 const words = bodies.map(text).join("\n");
-if (bodies.length === 0 || isPlaceholder(words)) return { state: "empty", proof: question.proof };
+if (bodies.length === 0 || isPlaceholder(words)) return {};
 const dom = bodies.map(toMarkdown).filter((one) => one !== "").join("\n\n");
 
 let taken = null;
@@ -78,7 +78,6 @@ if (taken !== null && taken.trim() !== "" && taken !== kept.typed) {
 }
 const answer = capture === "clipboard" ? taken : dom;
 return {
-  state: "captured",
   text: answer,
   capture,
   proof: question.proof,
@@ -86,5 +85,4 @@ return {
   seen: answer.includes(input.requestId),
   clipped: capture === "dom" && turns.some((turn) => every("clipped", { within: turn }).length > 0),
   sidebar: hasSidebar(bodies, answer),
-  url: location.href,
 };

@@ -8,6 +8,9 @@ function look() {
   if (question && empty) return { state: "committed", proof: "order" };
   const notice = notices().find((one) => one.kind !== "other" && !(kept.before?.notices ?? []).includes(one.text)) ?? notices().find((one) => one.kind === "rate_limited");
   if (notice) return { state: notice.kind, notice: plain(notice), empty };
+  // A dialog in words that nobody listed, over a composer that kept the text: the page says no.
+  const modal = empty ? null : notices().find((one) => one.modal && !(kept.before?.notices ?? []).includes(one.text));
+  if (modal) return { state: "failed", notice: plain(modal), empty };
   if (onSignInPage()) return { state: "signed_out" };
   if (layout === null) return { state: "gone" };
   return { state: "pending", empty, busy: every("stop", { visible: true }).length > 0 };
@@ -22,7 +25,7 @@ await until(input.ms, () => {
     return false;
   }
   // A notice must stay for a moment without a question: some pages show one while they still take the prompt.
-  if (seen.state !== "committed") return (noticed += 1) > 20;
+  if (seen.state !== "committed") return (noticed += 1) > (seen.notice?.kind === "other" ? 60 : 20);
   return true;
 }, 50);
 return { ...seen, url: location.href };

@@ -43,7 +43,7 @@ impl Job {
             Job::AttachWait => ("attach_wait", &[include_str!("attach_wait.js")]),
             Job::Send => ("send", &[COMPOSER, MODE, include_str!("send.js")]),
             Job::Commit => ("commit", &[COMPOSER, ANSWER, include_str!("commit.js")]),
-            Job::Watch => ("watch", &[ANSWER, include_str!("watch.js")]),
+            Job::Watch => ("watch", &[ANSWER, MARKDOWN, include_str!("watch.js")]),
             Job::Capture => ("capture", &[ANSWER, MARKDOWN, include_str!("capture.js")]),
         }
     }

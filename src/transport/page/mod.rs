@@ -21,7 +21,6 @@ pub(super) use job::Job;
 pub(super) use seen::AttachState;
 pub(super) use seen::Attached;
 pub use seen::Capture;
-pub(super) use seen::CaptureState;
 pub(super) use seen::Captured;
 pub(super) use seen::ClearState;
 pub(super) use seen::Cleared;

@@ -259,8 +259,8 @@ pub struct Signals {
     pub copy: bool,
     /// Copy, or whatever else comes when an answer is whole.
     pub bar: bool,
-    /// The request id is alone on the first and on the last line.
-    pub sealed: bool,
+    /// The request id stands at the end, and stood before.
+    pub ended: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -276,17 +276,11 @@ pub(in crate::transport) struct Watch {
     /// Milliseconds since the first text.
     pub(in crate::transport) first: Option<u64>,
     pub(in crate::transport) notice: Option<Notice>,
+    /// What there is so far, as markdown, now and then.
+    pub(in crate::transport) partial: Option<String>,
     /// The page is one to sign in on.
     pub(in crate::transport) left: bool,
     pub(in crate::transport) url: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::transport) enum CaptureState {
-    Captured,
-    Lost,
-    Empty,
 }
 
 /// How an answer was taken.
@@ -301,7 +295,7 @@ pub enum Capture {
 
 #[derive(Debug, Deserialize)]
 pub(in crate::transport) struct Captured {
-    pub(in crate::transport) state: CaptureState,
+    /// None where there is nothing to take.
     pub(in crate::transport) text: Option<String>,
     pub(in crate::transport) capture: Option<Capture>,
     pub(in crate::transport) proof: Option<Proof>,

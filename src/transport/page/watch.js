@@ -54,11 +54,11 @@ function survey(watcher, touchedAt, now) {
   const stop = every("stop", { visible: true }).length > 0;
   const copy = last !== null && every("copy", { within: last, visible: true }).length > 0;
   const bar = copy || (last !== null && every("finished", { within: last, visible: true }).length > 0);
-  const sealed = isSealed(words, input.requestId);
+  const ended = isEnded(words, input.requestId);
   const quiet = now - watcher.changedAt;
   const idle = now - watcher.movedAt;
-  const signals = { question: question?.proof ?? null, turns: turns.length, text: answered, stop, thinking, copy, bar, sealed };
-  const seen = { signals, chars: words.length, quiet, idle, mutations: watcher.mutations, sealed };
+  const signals = { question: question?.proof ?? null, turns: turns.length, text: answered, stop, thinking, copy, bar, ended };
+  const seen = { signals, chars: words.length, quiet, idle, mutations: watcher.mutations };
 
   // What an answer needs to be over: everything agrees for the short window; an end is proved but something
   // disagrees for the long one; nothing but silence for three of them, and then nothing may be at work.
@@ -66,16 +66,16 @@ function survey(watcher, touchedAt, now) {
   let need = Infinity;
   let path = "inactivity_fallback";
   if (answered) {
-    if (sealed && bar && !stop && !thinking) [need, path] = [short, "all_signals"];
+    if (ended && bar && !stop && !thinking) [need, path] = [short, "all_signals"];
     else if (bar && !stop && !thinking) [need, path] = [long, "all_signals"];
-    else if (sealed || bar) need = long;
+    else if (ended || bar) need = long;
     else if (!stop && !thinking) need = 3 * long;
   }
   if (quiet >= need) return { ...seen, state: "done", path };
 
   const failure = question ? inTurn(question, turns) : null;
   const notice = failure ?? notices().find((one) => ["rate_limited", "challenge", "signed_out"].includes(one.kind) && !words.includes(one.text)) ?? null;
-  if (notice && !sealed) {
+  if (notice && !ended) {
     watcher.noticedAt ||= now;
     const patience = failure ? 1500 : profile.waits.throttled_ms;
     if (now - Math.max(watcher.noticedAt, watcher.movedAt) >= patience) return { ...seen, state: notice.kind, notice: plain(notice) };
@@ -123,5 +123,10 @@ const seen = await new Promise((resolve) => {
 });
 delete seen.next;
 seen.left = onSignInPage();
+// What there is so far, now and then: a browser that crashes takes the page with it.
+if (!over.includes(seen.state) && seen.signals.text && watcher.words !== watcher.given && performance.now() - (watcher.givenAt ?? -Infinity) >= input.keep_ms) {
+  [watcher.given, watcher.givenAt] = [watcher.words, performance.now()];
+  seen.partial = answerBodies(answerTurns(ourQuestion(input.requestId))).map(toMarkdown).join("\n\n");
+}
 if (over.includes(seen.state)) watcher.stop();
 return { ...seen, quiet: Math.round(seen.quiet), idle: Math.round(seen.idle), first: watcher.firstAt === null ? null : Math.round(performance.now() - watcher.firstAt), url: location.href };

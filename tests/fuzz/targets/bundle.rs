@@ -14,7 +14,6 @@ use git_oracle::bundle::Limits;
 use git_oracle::bundle::Packer;
 use git_oracle::bundle::Preparer;
 use git_oracle::bundle::Selection;
-use git_oracle::secret::Rules;
 use git_oracle::secret::Scanner;
 use libfuzzer_sys::fuzz_target;
 
@@ -32,11 +31,10 @@ fuzz_target!(|input: (Vec<String>, Vec<String>, Vec<(Vec<u8>, Vec<u8>)>)| {
             let _ = selection.is_excluded(&path);
         }
     }
-    static RULES: LazyLock<Rules> = LazyLock::new(Rules::built_in);
-    let scanner = Scanner::new(&RULES);
+    static SCANNER: LazyLock<Scanner> = LazyLock::new(Scanner::built_in);
     for format in [Format::Text, Format::Zip] {
-        let mut packer = Packer::new(format, Limits { file: 1000, total: 5000 }, &scanner);
-        let mut preparer = Preparer::new(format, &scanner);
+        let mut packer = Packer::new(format, Limits { file: 1000, total: 5000 }, &SCANNER);
+        let mut preparer = Preparer::new(format, &SCANNER);
         for (path, content) in &files {
             let path = RepoPath::new(path.clone());
             match preparer.prepare(&path, content.clone()) {
