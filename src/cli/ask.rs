@@ -140,7 +140,7 @@ enum FormatArg {
 }
 
 impl PlaceArgs {
-    fn into_wanted(self) -> Wanted {
+    pub(super) fn into_wanted(self) -> Wanted {
         Wanted {
             kind: self.engine.map(|engine| match engine {
                 EngineArg::Api => EngineKind::Api,

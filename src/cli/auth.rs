@@ -7,6 +7,7 @@ use clap::Subcommand;
 use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
+use crate::cli::ask::PlaceArgs;
 use crate::cli::render;
 use crate::flows::Failure;
 use crate::flows::auth;
@@ -26,6 +27,7 @@ pub(super) struct AuthArgs {
 #[derive(Subcommand, Debug)]
 enum AuthCommand {
     Login(LoginArgs),
+    Check(CheckArgs),
 }
 
 /// Open a browser in which you sign in; it ends when you close its window
@@ -48,9 +50,19 @@ struct LoginArgs {
     copilot: bool,
 }
 
+/// Say whether the chat page can be asked: there, signed in, ready to be written to
+///
+/// The browser is driven and has no window; nothing is sent. Ends with 10 and the reason when the page is not ready.
+#[derive(clap::Args, Debug)]
+struct CheckArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
 pub(super) fn auth(app: &App, args: AuthArgs) -> Result<Exit, Failure> {
     match args.command {
         AuthCommand::Login(args) => login(app, args),
+        AuthCommand::Check(args) => check(app, args),
     }
 }
 
@@ -71,5 +83,11 @@ fn login(app: &App, args: LoginArgs) -> Result<Exit, Failure> {
         }
     };
     auth::login(&app.flows, &Request { url }, &begun)?;
+    Ok(Exit::Success)
+}
+
+fn check(app: &App, args: CheckArgs) -> Result<Exit, Failure> {
+    let checked = auth::check(&app.flows, &args.place.into_wanted())?;
+    render::out(format!("{} is signed in and ready (page profile {})", visible(&checked.url), visible(&checked.page)));
     Ok(Exit::Success)
 }

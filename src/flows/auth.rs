@@ -7,9 +7,11 @@ use crate::base::Secret;
 use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
+use crate::flows::ask::Wanted;
+use crate::flows::ask::engine;
 use crate::system;
 use crate::transport::Browser;
-use crate::transport::driver::Configured;
+use crate::transport::conversation::Conversation;
 use crate::transport::driver::Launch;
 use crate::transport::driver::Machine;
 use crate::transport::driver::Profile;
@@ -26,6 +28,13 @@ const MAX_DOTENV_BYTES: u64 = 1 << 20;
 /// What to sign in to.
 pub struct Request {
     pub url: String,
+}
+
+/// A page that can be asked.
+pub struct Checked {
+    pub url: String,
+    /// The page profile's name.
+    pub page: String,
 }
 
 /// How a sign-in from the environment ended.
@@ -51,10 +60,25 @@ pub fn login_from_environment(flows: &Flows) -> Result<SignedIn, Failure> {
     Ok(if needed { SignedIn::Now } else { SignedIn::Before })
 }
 
-fn local(flows: &Flows) -> Result<(Machine, Profile), Failure> {
+/// Opens the page as `ask` would, and sends nothing. What it is not ready for is a failure.
+pub fn check(flows: &Flows, wanted: &Wanted) -> Result<Checked, Failure> {
+    watch()?;
+    let page = engine::page(flows, wanted, &flows.person()?)?;
+    let name = page.profile.name.clone();
+    let browser = Browser::start(&page.launch.patient(PATIENCE))?;
+    let mut conversation = Conversation::new(browser, page.profile);
+    conversation.open(&page.url, page.model.as_deref(), &mut |_| Ok(()))?;
+    Ok(Checked { url: page.url, page: name })
+}
+
+fn watch() -> Result<(), Failure> {
     system::watch_interrupts()
-        .map_err(|error| Failure::new(Kind::Other, format!("failed to watch for signals: {error}")))?;
-    let configured = Configured::default();
+        .map_err(|error| Failure::new(Kind::Other, format!("failed to watch for signals: {error}")))
+}
+
+fn local(flows: &Flows) -> Result<(Machine, Profile), Failure> {
+    watch()?;
+    let configured = engine::configured(flows, &flows.person()?);
     let machine = Machine::of(&flows.environment, &configured)?;
     Ok((machine, Profile::of(&flows.environment, &configured)?))
 }

@@ -17,6 +17,10 @@ use git_oracle::system;
 use git_oracle::transport::Browser;
 use git_oracle::transport::Fault;
 use git_oracle::transport::FaultKind;
+use git_oracle::transport::rehearsal::Faults;
+use git_oracle::transport::rehearsal::Rehearsal;
+use git_oracle::transport::rehearsal::Script;
+use git_oracle::transport::rehearsal::SignedOut;
 use git_oracle::transport::sign_in::Credentials;
 use git_oracle::transport::sign_in::Totp;
 use git_oracle::transport::sign_in::at_github;
@@ -260,4 +264,28 @@ fn what_a_sign_in_lacks_is_said() {
     }
     let ran = env.expect(10, &["auth", "login", "--browser-url", "file:///etc/passwd"]);
     assert!(ran.stderr.contains("not http or https"), "{}", ran.shown());
+}
+
+#[test]
+fn a_page_that_can_be_asked_is_told_from_one_that_cannot() {
+    let env = TestEnv::new();
+    for (signed_out, code, word) in [
+        (None, 0, "is signed in and ready (page profile rehearsal)"),
+        (Some(SignedOut::Redirect), 10, "signed"),
+        (Some(SignedOut::Visitor), 10, "signed"),
+    ] {
+        let faults = Faults { signed_out, ..Faults::default() };
+        let page = Rehearsal::start(Script { faults, ..Script::default() }).unwrap();
+        let ran = env.expect(code, &["auth", "check", "--browser-url", &page.url(), "--page", "rehearsal"]);
+        assert!(format!("{}{}", ran.stdout, ran.stderr).contains(word), "{}", ran.shown());
+        assert_eq!(page.record().prompts.len(), 0);
+    }
+    let page = Rehearsal::start(Script::default()).unwrap();
+    let args = ["auth", "check", "--browser-url", &page.url(), "--page", "rehearsal", "--model", "None Such"];
+    let ran = env.expect(10, &args);
+    assert!(ran.stderr.contains("None Such"), "{}", ran.shown());
+    let ran = env
+        .expect(10, &["auth", "check", "--attach", "127.0.0.1:1", "--browser-url", &page.url(), "--page", "rehearsal"]);
+    assert!(ran.stderr.contains("no browser can be attached to"), "{}", ran.shown());
+    env.expect(129, &["auth", "check", "--copilot", "--browser-url", "x"]);
 }

@@ -65,7 +65,7 @@ pub(in crate::flows) struct Destination {
 }
 
 /// A page to ask, and the browser for it.
-pub(super) struct ChatPage {
+pub(in crate::flows) struct ChatPage {
     pub url: String,
     pub profile: PageProfile,
     pub launch: Launch,
@@ -172,7 +172,8 @@ fn api(flows: &Flows, wanted: &Wanted, config: &PersonConfig) -> Result<ApiPlace
     Ok(ApiPlace { api, model: model.map_or_else(|| API_MODEL.to_owned(), Clone::clone), destination })
 }
 
-fn page(flows: &Flows, wanted: &Wanted, config: &PersonConfig) -> Result<ChatPage, Failure> {
+/// Finds the page and the browser for it.
+pub(in crate::flows) fn page(flows: &Flows, wanted: &Wanted, config: &PersonConfig) -> Result<ChatPage, Failure> {
     if wanted.copilot && wanted.url.is_some() {
         return Err(Failure::new(Kind::Usage, "--copilot is an address of its own").hinted("Leave out --browser-url."));
     }
@@ -192,11 +193,7 @@ fn page(flows: &Flows, wanted: &Wanted, config: &PersonConfig) -> Result<ChatPag
         Failure::new(Kind::Other, visible(&error.to_string()).into_owned())
             .hinted("Say which page it is with --page NAME; docs/pages.md tells how a profile is written.")
     })?;
-    let configured = Configured {
-        browser: browser.path.clone(),
-        driver: browser.driver.clone(),
-        profile: browser.profile.clone().map(|path: PathBuf| expand(flows, path)),
-    };
+    let configured = configured(flows, config);
     let machine = Machine::of(&flows.environment, &configured)?;
     let remote = wanted.webdriver_url.as_ref().or(browser.webdriver_url.as_ref().filter(|_| wanted.attach.is_none()));
     let launch = match (&wanted.attach, remote) {
@@ -213,6 +210,16 @@ fn page(flows: &Flows, wanted: &Wanted, config: &PersonConfig) -> Result<ChatPag
     };
     let model = wanted.model.clone().or_else(|| config.engine.model.clone());
     Ok(ChatPage { destination: Destination::of(&url)?, url: url.into(), profile, launch, model })
+}
+
+/// Returns what the person's configuration says about the browser.
+pub(in crate::flows) fn configured(flows: &Flows, config: &PersonConfig) -> Configured {
+    let browser = &config.browser;
+    Configured {
+        browser: browser.path.clone(),
+        driver: browser.driver.clone(),
+        profile: browser.profile.clone().map(|path: PathBuf| expand(flows, path)),
+    }
 }
 
 /// Reads `~/…` in the configuration as a shell would.

@@ -9,7 +9,7 @@
 
 mod api;
 mod attach;
-mod engine;
+pub(in crate::flows) mod engine;
 mod page;
 mod parcel;
 mod record;
