@@ -130,9 +130,9 @@ fetch_runners() {
 }
 
 run_tests() {
-    # script(1) gives the tests a terminal to type at.
     need_linker
-    need script:bsdutils bash:bash
+    # script(1) gives the tests a terminal to type at, Xvfb a display to sign in at.
+    need script:bsdutils bash:bash Xvfb:xvfb
     need_browser
     for component in rustfmt clippy; do
         cargo "$(echo $component | sed 's/^rust//')" --version >/dev/null 2>&1 || rustup component add "$component" ||

@@ -52,6 +52,9 @@ row() { rows+=(--row "$@"); }
 # GROUP NAME SHELL: what puts things back before each run of that row
 before() { rows+=(--before "$@"); }
 
+# GROUP NAME FILE: how much that row reads
+size() { rows+=(--size "$1" "$2" "$(stat -c %s "$3")"); }
+
 # FILES COMMITS [SEED]: sets $folder, $repo and $contract
 repository() {
     folder=$("${isolated[@]}" "$python" "$here/make_repo.py" --cache "$cache" --files "$1" --commits "$2" --seed "${3:-1}")

@@ -5,6 +5,7 @@ Each --row is one command: its group, name, working directory, accepted exit cod
 the highest ratio allowed ("-" for none; "1.5 ms" for a time instead of a ratio), and the command line, which may begin
 with NAME=VALUE words and end with "< FILE". A row is compared with another row of its group ("NAME"), with nothing
 ("-"), or with what another row adds to a third one ("NAME over FLOOR").
+Each --size says how many bytes a row reads, so that its megabytes per second are shown.
 Each --before is a line of shell that is run before each run of a row and is not timed: it puts things back.
 The commands of a group run in turns, each round in the opposite order of the last, so that a busy moment of the
 machine meets all of them. Groups of very short commands get ten times the runs.
@@ -28,7 +29,7 @@ class Row:
     def __init__(self, group, name, cwd, exits, base, limit, command):
         self.group, self.name, self.cwd = group, name, cwd
         self.base, _, self.floor = base.partition(" over ")
-        self.exits, self.limit, self.before = {int(code) for code in exits.split(",")}, limit, None
+        self.exits, self.limit, self.before, self.size = {int(code) for code in exits.split(",")}, limit, None, None
         self.argv, self.environment, self.stdin = shlex.split(command), dict(os.environ), os.devnull
         while "=" in self.argv[0]:
             variable, _, value = self.argv.pop(0).partition("=")
@@ -76,6 +77,7 @@ class Row:
         ratio = (median - floor) / (others[self.base].median() - floor) if self.base != "-" else None
         return [self.group, "`%s`" % self.name, "%.2f" % median,
                 "%.2f" % sorted(self.ms)[math.ceil(0.9 * len(self.ms)) - 1],
+                "%.1f" % (self.size / 1000 / median) if self.size else "",
                 "%+.2f" % (median - floor) if self.floor else "", "base" if ratio is None else "%.2f" % ratio,
                 self.target(median, ratio), "%.1f" % (self.peak / 1024), ", ".join(map(str, sorted(self.seen))), str(len(self.ms))]
 
@@ -100,9 +102,10 @@ def measure(rows, runs):
 
 
 def table(rows):
-    head = ["", "command", "median ms", "p90 ms", "added ms", "ratio", "target", "peak MB", "exit", "runs"]
+    head = ["", "command", "median ms", "p90 ms", "MB/s", "added ms", "ratio", "target", "peak MB", "exit", "runs"]
     lines = [head] + [row.cells({other.name: other for other in rows if other.group == row.group}) for row in rows]
-    used = [i for i in range(len(head)) if head[i] != "added ms" or any(row.floor for row in rows)]
+    unused = {"added ms"} - {"added ms" for row in rows if row.floor} | {"MB/s"} - {"MB/s" for row in rows if row.size}
+    used = [i for i in range(len(head)) if head[i] not in unused]
     lines = [[line[i] for i in used] for line in lines]
     head = lines[0]
     wide = [max(len(line[i]) for line in lines) for i in range(len(head))]
@@ -117,6 +120,7 @@ def main():
     parser.add_argument("--row", nargs=7, action="append", required=True,
                         metavar=("GROUP", "NAME", "CWD", "EXITS", "BASE", "LIMIT", "COMMAND"))
     parser.add_argument("--before", nargs=3, action="append", default=[], metavar=("GROUP", "NAME", "SHELL"))
+    parser.add_argument("--size", nargs=3, action="append", default=[], metavar=("GROUP", "NAME", "BYTES"))
     parser.add_argument("--runs", type=int, default=21)
     parser.add_argument("--note", default="", help="a paragraph above the table")
     parser.add_argument("--markdown", metavar="FILE", help="write the note and the table there too")
@@ -124,9 +128,11 @@ def main():
     markdown = args.markdown and os.path.abspath(args.markdown)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     rows = [Row(*row) for row in args.row]
+    sizes = {(group, name): int(size) for group, name, size in args.size}
     before = {(group, name): line for group, name, line in args.before}
     for row in rows:
         row.before = before.pop((row.group, row.name), None)
+        row.size = sizes.get((row.group, row.name))
     if before:
         parser.error("--before without its --row: %s" % list(before))
     groups = [[row for row in rows if row.group == group] for group in dict.fromkeys(row.group for row in rows)]

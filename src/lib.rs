@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod base;
+pub mod bundle;
 pub mod change;
 pub mod cli;
 pub mod contract;
@@ -13,5 +14,6 @@ pub mod gate;
 pub mod git;
 pub mod patch;
 pub mod policy;
+pub mod secret;
 pub mod system;
 pub mod transport;

@@ -13,6 +13,7 @@ mod path;
 mod plural;
 mod quote;
 mod secret;
+mod size;
 
 pub use canonical::canonical;
 pub use digest::Sha256Hex;
@@ -32,3 +33,4 @@ pub use quote::quote;
 pub use quote::unquote;
 pub use quote::visible;
 pub use secret::Secret;
+pub use size::parse_size;

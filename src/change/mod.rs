@@ -29,6 +29,7 @@ pub use set::FaultKind;
 pub use set::Kind;
 pub use set::Link;
 pub use set::Mode;
+pub use set::Secret;
 pub use set::Source;
 pub use set::SourceKind;
 pub use set::Step;

@@ -155,10 +155,28 @@ pub struct Facts {
     pub binary: bool,
     /// Line numbers of added lines with bidirectional control characters.
     pub bidi_lines: Vec<usize>,
+    /// Secrets in what is added.
+    pub secrets: Vec<Secret>,
+    /// How many more there are that somebody allowed.
+    pub allowed_secrets: usize,
     /// Where a new symlink leads.
     pub link: Option<Link>,
     /// Why the content could not be read.
     pub unreadable: Option<String>,
+}
+
+/// Where a secret is and of which kind, without the secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// The exact kind, and the family.
+    pub rule: String,
+    pub label: String,
+    /// Where it begins in the new content, counted from one, and the line on which it ends.
+    pub line: usize,
+    pub column: usize,
+    pub end_line: usize,
+    /// At most the prefix that all secrets of its kind have.
+    pub preview: String,
 }
 
 /// Where a symlink leads when it is followed through the new state.

@@ -1,6 +1,7 @@
 //! `git oracle apply`.
 
 use std::cell::RefCell;
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -36,6 +37,10 @@ use crate::flows::apply::Terms;
 pub(super) struct ApplyArgs {
     #[command(flatten)]
     source: SourceArgs,
+
+    /// With --from-reply: the commit that the reply was asked about; a file that changed since is merged
+    #[arg(long, value_name = "REV", requires = "from_reply")]
+    base: Option<String>,
 
     /// How far to go [default: apply, or the person's configuration]
     #[arg(long, value_name = "MODE")]
@@ -88,6 +93,10 @@ pub(super) struct ApplyArgs {
     /// Write the metrics to FILE, too
     #[arg(long, value_name = "FILE")]
     metrics_output: Option<PathBuf>,
+
+    /// Print the patch as git would write it and nothing else on stdout; goes no further than `none`
+    #[arg(long, conflicts_with_all = ["apply_mode", "json", "pick", "push"])]
+    emit_diff_only: bool,
 
     /// Print the result as one JSON document (schemas/result.v1.json)
     #[arg(long)]
@@ -146,12 +155,12 @@ impl ApplyArgs {
     fn into_request(self) -> Result<Request, Failure> {
         let source = match self.source {
             SourceArgs { from_reply: Some(path), .. } => {
-                Source::Reply { text: read_reply(Some(&path))?, place: path.display().to_string() }
+                Source::Reply { text: read_reply(Some(&path))?, place: path.display().to_string(), base: self.base }
             }
             SourceArgs { patch: Some(path), .. } => Source::Patch(path),
             SourceArgs { from_session, .. } => Source::Session(from_session),
         };
-        let mode = self.apply_mode.map(|mode| match mode {
+        let mode = self.apply_mode.or(self.emit_diff_only.then_some(Mode::None)).map(|mode| match mode {
             Mode::None => ApplyMode::None,
             Mode::Check => ApplyMode::Check,
             Mode::Apply => ApplyMode::Apply,
@@ -190,7 +199,7 @@ pub(super) fn apply(app: &App, args: ApplyArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Kind::ApprovalRequired, "--pick asks at a terminal, and there is none")
             .hinted("Take what is agreed with --accept agreed."));
     }
-    let (wants_json, picks) = (args.json, args.pick);
+    let (wants_json, picks, patch_only) = (args.json, args.pick, args.emit_diff_only);
     let picker = Picker::default();
     let pick = |hunk: &HunkVerdict, text: &[u8]| picker.ask(hunk, text);
     let tell = |text: &str| {
@@ -207,6 +216,9 @@ pub(super) fn apply(app: &App, args: ApplyArgs) -> Result<Exit, Failure> {
     let outcome = apply::run(&app.flows, &args.into_request()?, &person)?;
     match wants_json {
         true => document::print(&outcome.to_json()),
+        false if patch_only => {
+            let _ = std::io::stdout().write_all(&outcome.agreed_patch);
+        }
         false => print(app, &outcome),
     }
     if let Some(trouble) = &outcome.error {

@@ -22,6 +22,7 @@ use crate::flows::extract::Request;
 use crate::patch::place::HunkState;
 use crate::patch::place::PlannedFile;
 use crate::patch::place::PlannedHunk;
+use crate::secret::Scanner;
 use crate::system;
 
 /// Print the patch that a reply holds, as git would write it
@@ -61,7 +62,9 @@ pub(super) fn extract(app: &App, args: ExtractArgs) -> Result<Exit, Failure> {
     let outcome = extract::run(&app.flows, &Request { reply, at, base, strict, restrict })?;
     if json {
         document::print(&describe(&outcome));
-    } else if let Ok(patch) = &outcome.patch {
+    } else if let Ok(patch) = &outcome.patch
+        && outcome.secrets.is_empty()
+    {
         let _ = std::io::stdout().write_all(patch);
     }
     outcome.failure().map_or(Ok(Exit::Success), Err)
@@ -103,6 +106,8 @@ fn describe(outcome: &Outcome) -> Value {
     let refusal = outcome.patch.as_ref().err();
     let status =
         refusal.map_or("success", |refusal| if refusal.reason.is_missing() { "diff_missing" } else { "invalid_diff" });
+    let status = if outcome.secrets.is_empty() { status } else { "secret_detected" };
+    let scanner = Scanner::built_in();
     let files = outcome.plan.as_ref().map_or(&[][..], |plan| &plan.files);
     json!({
         "status": status,
@@ -112,16 +117,18 @@ fn describe(outcome: &Outcome) -> Value {
         "message": refusal.map(|refusal| &refusal.message),
         "patchBytes": outcome.patch.as_ref().ok().map(Vec::len),
         "candidates": candidates,
-        "hunks": files.iter().flat_map(|file| file.hunks.iter().map(|hunk| describe_hunk(file, hunk))).collect::<Vec<_>>(),
+        "hunks": files.iter().flat_map(|file| file.hunks.iter().map(|hunk| describe_hunk(file, hunk, &scanner))).collect::<Vec<_>>(),
     })
 }
 
-fn describe_hunk(file: &PlannedFile, hunk: &PlannedHunk) -> Value {
+/// Describes a hunk. What it quotes of the reply and of the files is without secrets.
+fn describe_hunk(file: &PlannedFile, hunk: &PlannedHunk, scanner: &Scanner) -> Value {
+    let clean = |text: &str| String::from_utf8_lossy(&scanner.redact(text.as_bytes()).0).into_owned();
     let mut fields = Map::new();
     if let Some(path) = file.path() {
         put_path(&mut fields, "file", path);
     }
-    fields.insert("header".into(), json!(hunk.header));
+    fields.insert("header".into(), json!(clean(&hunk.header)));
     let (verdict, line, reasons, nearest) = match &hunk.state {
         HunkState::Placed { line, .. } => ("placed", Some(*line), vec![], vec![]),
         HunkState::Unplaced { why, nearest } => ("rejected", None, vec![why.as_str()], nearest.clone()),
@@ -130,6 +137,9 @@ fn describe_hunk(file: &PlannedFile, hunk: &PlannedHunk) -> Value {
     fields.insert("line".into(), json!(line));
     fields.insert("reasons".into(), json!(reasons));
     fields.insert("mends".into(), json!(hunk.mends.iter().map(|mend| mend.as_str()).collect::<Vec<_>>()));
-    fields.insert("nearest".into(), nearest.iter().map(|near| json!({"line": near.line, "text": near.text})).collect());
+    fields.insert(
+        "nearest".into(),
+        nearest.iter().map(|near| json!({"line": near.line, "text": clean(&near.text)})).collect(),
+    );
     Value::Object(fields)
 }

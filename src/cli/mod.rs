@@ -5,6 +5,9 @@
 mod agent;
 mod agent_setup;
 mod apply;
+mod ask;
+mod auth;
+mod bundle;
 mod contract;
 mod demo;
 mod doctor;
@@ -22,6 +25,9 @@ mod init;
 mod markdown;
 mod render;
 mod sarif;
+mod scan;
+mod session;
+mod session_page;
 mod status;
 mod terminal;
 
@@ -87,12 +93,17 @@ enum Command {
     Contract(contract::ContractArgs),
     Gate(gate::GateArgs),
     Apply(apply::ApplyArgs),
+    Ask(ask::AskArgs),
+    Bundle(bundle::BundleArgs),
+    Auth(auth::AuthArgs),
     Hook(hook::HookArgs),
     Hooks(hooks::HooksArgs),
     Events(events::EventsArgs),
     Extract(extract::ExtractArgs),
+    Session(session::SessionArgs),
     #[command(hide = true)]
     Guard(guard::GuardArgs),
+    Scan(scan::ScanArgs),
     #[command(hide = true)]
     Generate(generate::GenerateArgs),
 }
@@ -158,11 +169,16 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Contract(args) => contract::contract(&app, args),
         Command::Gate(args) => gate::gate(&app, args),
         Command::Apply(args) => apply::apply(&app, args),
+        Command::Ask(args) => ask::ask(&app, args),
+        Command::Bundle(args) => bundle::bundle(&app, args),
+        Command::Auth(args) => auth::auth(&app, args),
         Command::Hook(args) => hook::hook(&app, args),
         Command::Hooks(args) => hooks::hooks(&app, &args),
         Command::Events(args) => events::events(&app, &args),
         Command::Extract(args) => extract::extract(&app, args),
+        Command::Session(args) => session::session(&app, args),
         Command::Guard(args) => Ok(guard::guard(args)),
+        Command::Scan(args) => scan::scan(&app, args),
         Command::Generate(args) => generate::generate(&args, Cli::command()),
     }
 }
@@ -187,12 +203,17 @@ impl Command {
             Command::Contract(args) => args.wants_json(),
             Command::Gate(args) => args.wants_json(),
             Command::Apply(args) => args.wants_json(),
+            Command::Ask(args) => args.wants_json(),
+            Command::Bundle(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
+            Command::Scan(args) => args.wants_json(),
             Command::Events(args) => args.wants_json(),
+            Command::Session(args) => args.wants_json(),
             // It prints its own document, also when there is no patch.
             Command::Init(_)
             | Command::Extract(_)
             | Command::Demo(_)
+            | Command::Auth(_)
             | Command::Hook(_)
             | Command::Guard(_)
             | Command::Generate(_) => false,

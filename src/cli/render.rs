@@ -35,6 +35,18 @@ pub(super) fn note(line: impl AsRef<str>) {
     let _ = writeln!(anstream::stderr(), "{}", line.as_ref());
 }
 
+/// Shows where long work is, over the line that said so before.
+pub(super) fn progress(line: &str) {
+    let mut err = anstream::stderr();
+    let _ = write!(err, "\r\x1b[K{line}");
+    let _ = err.flush();
+}
+
+/// Makes room for the next line.
+pub(super) fn end_progress() {
+    let _ = write!(anstream::stderr(), "\r\x1b[K");
+}
+
 pub(super) fn hint(text: &str) {
     note(format!("{YELLOW}hint:{YELLOW:#} {}", visible(text)));
 }

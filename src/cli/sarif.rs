@@ -8,6 +8,8 @@ use serde_json::json;
 
 use crate::base::RepoPath;
 use crate::base::Sha256Hex;
+use crate::flows::scan::Match;
+use crate::flows::scan::Outcome;
 use crate::gate::Report;
 use crate::gate::Rule;
 use crate::gate::Violation;
@@ -24,6 +26,10 @@ pub(super) fn document(report: &Report) -> Value {
             })
         })
         .collect();
+    run(&rules, &report.violations.iter().map(result).collect::<Vec<_>>())
+}
+
+fn run(rules: &[Value], results: &[Value]) -> Value {
     json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -34,9 +40,38 @@ pub(super) fn document(report: &Report) -> Value {
                 "rules": rules,
             }},
             "columnKind": "unicodeCodePoints",
-            "results": report.violations.iter().map(result).collect::<Vec<_>>(),
+            "results": results,
         }],
     })
+}
+
+/// Returns the SARIF document of a scan. It carries no secret and no line that has one.
+pub(super) fn scan_document(outcome: &Outcome) -> Value {
+    let mut rules: Vec<(&str, &str)> =
+        outcome.matches.iter().map(|found| (found.secret.rule.as_str(), found.secret.label.as_str())).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let described = rules.iter().map(|(rule, label)| {
+        json!({"id": rule, "shortDescription": {"text": label}, "defaultConfiguration": {"level": "error"}})
+    });
+    let results = outcome.matches.iter().map(|found| {
+        let Match { path, commit, secret, .. } = found;
+        let place = format!("{}:{}", secret.line, secret.column);
+        let parts = [secret.rule.as_bytes(), b"\0", path.as_bytes(), b"\0", place.as_bytes()];
+        json!({
+            "ruleId": secret.rule,
+            "ruleIndex": rules.iter().position(|(rule, _)| *rule == secret.rule),
+            "level": "error",
+            "message": {"text": format!("{path}: a secret ({})", secret.label)},
+            "locations": [{"physicalLocation": {
+                "artifactLocation": {"uri": uri(path)},
+                "region": {"startLine": secret.line, "endLine": secret.end_line},
+            }}],
+            "partialFingerprints": {"ruleAndPlace/v1": Sha256Hex::of_parts(&parts)},
+            "properties": {"commit": commit.map(|id| id.to_string())},
+        })
+    });
+    run(&described.collect::<Vec<_>>(), &results.collect::<Vec<_>>())
 }
 
 fn result(violation: &Violation) -> Value {

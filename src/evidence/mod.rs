@@ -9,6 +9,7 @@
 mod chain;
 mod log;
 mod session;
+mod shelf;
 
 pub use chain::Broken;
 pub use chain::ChainState;
@@ -20,3 +21,5 @@ pub use log::Level;
 pub use session::Session;
 pub use session::slug;
 pub use session::write_json;
+pub use shelf::KeptSession;
+pub use shelf::Shelf;

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::base::parse_strict;
 use crate::evidence::EvidenceError;
 use crate::system;
 
@@ -20,9 +19,10 @@ const MAX_SAME_NAME: u32 = 100_000;
 /// How many words a slug has at most.
 const WORDS: usize = 5;
 
-const MAX_DOCUMENT_BYTES: u64 = 16 << 20;
+/// A folder without this file belongs to another program.
+pub(super) const MARK: &str = ".git-oracle";
 
-/// One session's folder.
+/// One session's folder. While this value lives, its log is locked: so others can tell that somebody is at work.
 pub struct Session {
     pub slug: String,
     pub directory: PathBuf,
@@ -50,7 +50,14 @@ impl Session {
             let directory = sessions.join(&slug);
             match system::create_new_private_dir(&directory) {
                 Ok(()) => {
-                    let log = system::open_log(&directory.join("output.log"))?;
+                    let path = directory.join("output.log");
+                    let log = system::open_log(&path)?;
+                    match system::lock(&log) {
+                        Ok(true) => {}
+                        Ok(false) => return Err(EvidenceError::Locked { path }),
+                        Err(source) => return Err(EvidenceError::Io { action: "lock", path, source }),
+                    }
+                    system::write_private(&directory.join(MARK), b"1\n")?;
                     return Ok(Session { slug, directory, created_at: system::now(), log });
                 }
                 Err(error) if error.is_already_there() => {}
@@ -58,25 +65,6 @@ impl Session {
             }
         }
         Err(EvidenceError::Locked { path: sessions.join(slug) })
-    }
-
-    /// Returns the folder of the session with this name, or of the last one that has a patch.
-    pub fn find(home: &Path, slug: Option<&str>) -> Option<PathBuf> {
-        let sessions = home.join("sessions");
-        if let Some(slug) = slug {
-            let plain = !slug.is_empty() && !slug.starts_with('.') && !slug.contains('/');
-            return Some(sessions.join(slug)).filter(|directory| plain && directory.join("session.json").is_file());
-        }
-        // Other programs keep folders here, too: what has no document of ours does not count.
-        let created = |directory: &Path| {
-            let bytes = system::read_limited(&directory.join("session.json"), MAX_DOCUMENT_BYTES).ok()?;
-            let document = parse_strict(&bytes, MAX_DOCUMENT_BYTES as usize).ok()?;
-            let has_patch = directory.join("diff.patch").is_file();
-            document["createdAt"].as_str().filter(|_| has_patch).map(str::to_owned)
-        };
-        let folders = std::fs::read_dir(sessions).ok()?.flatten().map(|entry| entry.path());
-        let dated = folders.filter_map(|directory| Some((created(&directory)?, directory)));
-        dated.max().map(|(_, directory)| directory)
     }
 
     /// Writes a document into the folder.
@@ -141,27 +129,6 @@ mod tests {
         for name in ["", "ledger.jsonl", "output.log"] {
             let mode = std::fs::metadata(first.directory.join(name)).unwrap().permissions().mode();
             assert_eq!(mode & 0o077, 0, "{name}");
-        }
-    }
-
-    #[test]
-    fn the_last_session_is_the_youngest_with_a_patch() {
-        let home = tempfile::tempdir().unwrap();
-        assert_eq!(Session::find(home.path(), None), None);
-        for (name, at, patch) in
-            [("one", "2026-01-01", true), ("two", "2026-01-02", true), ("three", "2026-01-03", false)]
-        {
-            let session = Session::create(home.path(), name).unwrap();
-            session.write_json("session.json", &json!({"createdAt": at})).unwrap();
-            if patch {
-                session.write("diff.patch", b"x").unwrap();
-            }
-        }
-        std::fs::create_dir(home.path().join("sessions/foreign")).unwrap();
-        assert_eq!(Session::find(home.path(), None), Some(home.path().join("sessions/two")));
-        assert_eq!(Session::find(home.path(), Some("one")), Some(home.path().join("sessions/one")));
-        for name in ["foreign", "..", "../sessions/one", ""] {
-            assert_eq!(Session::find(home.path(), Some(name)), None, "{name}");
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::Question;
 use crate::flows::active::check_contract;
+use crate::flows::active::in_force;
 use crate::flows::active::protected;
 use crate::flows::active::read_contract_file;
 use crate::gate;
@@ -277,9 +278,10 @@ fn judge_history(repository: &Repository, pin: &Pin, head: Oid, ask: Ask<'_>) ->
     // push; the server and CI, which trust none, close that gap.
     let mut known = repository.remote_tips()?;
     known.extend(pin.baseline_commit_id());
-    let protected = protected(repository, Some(&contract))?;
+    let (protected, guard) = in_force(repository, Some(&contract))?;
+    let watch = guard.watch();
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let set = repository.since(head, &known, &Look { in_scope: &in_scope });
+    let set = repository.since(head, &known, &Look { in_scope: &in_scope, secrets: Some(&watch) });
     let report = gate::judge(&set, &contract, &protected);
     if report.verdict < Verdict::Block {
         return Ok(());

@@ -10,6 +10,7 @@ use crate::contract::Surroundings;
 use crate::contract::Validated;
 use crate::contract::validate;
 use crate::flows::Failure;
+use crate::flows::secrets::Guard;
 use crate::git::Desk;
 use crate::git::Pin;
 use crate::git::Repository;
@@ -90,9 +91,17 @@ pub(super) fn repo_config(repository: &Repository) -> Result<RepoConfig, Failure
 
 /// Returns what is protected here under a contract.
 pub(super) fn protected(repository: &Repository, contract: Option<&Contract>) -> Result<Protected, Failure> {
-    let mut globs = repo_config(repository)?.protected;
+    Ok(in_force(repository, contract)?.0)
+}
+
+/// Returns what is protected here under a contract, and the rules about secrets.
+pub(super) fn in_force(repository: &Repository, contract: Option<&Contract>) -> Result<(Protected, Guard), Failure> {
+    let config = repo_config(repository)?;
+    let guard = Guard::of_config(&config)?;
+    let mut globs = config.protected;
     let policy = contract.and_then(|contract| contract.file.diff_policy.as_ref());
     globs.extend(policy.into_iter().flat_map(|policy| policy.protected_extra.iter().cloned()));
-    Protected::new(repository.tracked_hooks_dir(), globs)
-        .map_err(|error| Failure::new(super::Kind::Other, format!("a protected pattern cannot be used: {error}")))
+    let protected = Protected::new(repository.tracked_hooks_dir(), globs)
+        .map_err(|error| Failure::new(super::Kind::Other, format!("a protected pattern cannot be used: {error}")))?;
+    Ok((protected, guard))
 }

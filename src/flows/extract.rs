@@ -3,6 +3,8 @@
 use crate::base::RepoPath;
 use crate::flows::Failure;
 use crate::flows::Flows;
+use crate::flows::Kind;
+use crate::flows::secrets::added_secrets;
 use crate::git::AtPath;
 use crate::git::Snapshot;
 use crate::patch::place;
@@ -13,6 +15,7 @@ use crate::patch::reply;
 use crate::patch::reply::Extraction;
 use crate::patch::reply::Reason;
 use crate::patch::reply::Refusal;
+use crate::secret::Scanner;
 
 /// What to look for, and where.
 pub struct Request {
@@ -32,6 +35,8 @@ pub struct Outcome {
     pub plan: Option<ApplyPlan>,
     /// The canonical patch, or why there is none.
     pub patch: Result<Vec<u8>, Refusal>,
+    /// The labels of the secrets that the patch would add.
+    pub secrets: Vec<String>,
 }
 
 /// Finds the patch in a reply.
@@ -58,7 +63,8 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Outcome, Failure> {
         }
         Err(refusal) => (None, Err(refusal)),
     };
-    Ok(Outcome { extraction, plan, patch })
+    let secrets = patch.as_ref().map_or_else(|_| Vec::new(), |patch| added_secrets(patch, &Scanner::built_in()));
+    Ok(Outcome { extraction, plan, patch, secrets })
 }
 
 /// What a patch has to keep to, besides what always holds.
@@ -80,7 +86,11 @@ pub const MAX_REPLY_BYTES: u64 = 256 << 20;
 impl Outcome {
     /// Returns the failure of a reply without a usable patch.
     pub fn failure(&self) -> Option<Failure> {
-        self.patch.as_ref().err().map(Failure::from)
+        let secret = self.secrets.first().map(|label| {
+            Failure::new(Kind::SecretDetected, format!("the patch adds a secret ({label}), so it is not printed"))
+                .hinted("git oracle apply --accept agreed takes the other hunks of it.")
+        });
+        self.patch.as_ref().err().map(Failure::from).or(secret)
     }
 }
 

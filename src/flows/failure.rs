@@ -12,6 +12,8 @@ use crate::patch::reply::Reason;
 use crate::patch::reply::Refusal;
 use crate::policy::ConfigError;
 use crate::system::FileError;
+use crate::transport::Fault;
+use crate::transport::FaultKind;
 
 /// The kind decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,10 +24,18 @@ pub enum Kind {
     DiffMissing,
     /// The reply has a patch that cannot be used.
     InvalidDiff,
+    /// There is a secret where none may be.
+    SecretDetected,
     /// A gate said no.
     GateFailed,
     /// A person has to decide, and none was there.
     ApprovalRequired,
+    /// The browser, the driver, the sign-in or the provider cannot be used.
+    Unavailable,
+    /// Nothing was answered in the time there was.
+    TimedOut,
+    /// Somebody asked us to stop.
+    Interrupted,
     /// The command line makes no sense.
     Usage,
 }
@@ -148,6 +158,17 @@ impl From<EvidenceError> for Failure {
             _ => "git oracle doctor",
         };
         Failure::new(Kind::Other, chain(&error)).hinted(hint)
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        let kind = match fault.kind {
+            FaultKind::TimedOut => Kind::TimedOut,
+            FaultKind::Interrupted => Kind::Interrupted,
+            _ => Kind::Unavailable,
+        };
+        Failure::new(kind, fault.message).hinted(fault.hint)
     }
 }
 

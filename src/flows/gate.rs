@@ -13,8 +13,10 @@ use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::active::check_contract;
-use crate::flows::active::protected;
+use crate::flows::active::in_force;
 use crate::flows::active::read_contract_file;
+use crate::flows::secrets::Guard;
+use crate::flows::secrets::note_secrets;
 use crate::gate;
 use crate::gate::Checked;
 use crate::gate::Report;
@@ -25,6 +27,7 @@ use crate::git::Look;
 use crate::git::Repository;
 use crate::patch;
 use crate::patch::Patch;
+use crate::secret::Scanner;
 use crate::system;
 
 /// A longer patch is not read.
@@ -72,15 +75,20 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
         Loaded::Contract(contract) => contract,
         Loaded::Refused(report) => return Ok(report),
     };
-    let protected = protected(&repository, Some(&contract))?;
+    let (protected, mut guard) = in_force(&repository, Some(&contract))?;
+    if let Some((from, _)) = range {
+        guard = Guard::of_commit(&repository, &from)?;
+    }
+    let watch = guard.watch();
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let look = Look { in_scope: &in_scope };
+    let look = Look { in_scope: &in_scope, secrets: Some(&watch) };
     let set = match (&request.subject, comparison) {
         (Subject::Staged, _) => repository.staged(&look)?,
         (Subject::Worktree, _) => repository.worktree(&look)?,
         (Subject::Range(_), Some(comparison)) => repository.range(comparison, &look),
         (Subject::Range(_), None) => return Err(Failure::new(Kind::Usage, "no range was given")),
-        (Subject::Patch(path), _) => match read_patch(&repository, path, &look)? {
+        // Nobody's word counts for what a patch adds.
+        (Subject::Patch(path), _) => match read_patch(&repository, path, &look, guard.scanner())? {
             Ok(set) => set,
             Err(report) => return Ok(report),
         },
@@ -89,7 +97,7 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
 }
 
 /// Returns the two revisions of a range.
-fn parse_range(text: &str) -> Result<[&str; 2], Failure> {
+pub(super) fn parse_range(text: &str) -> Result<[&str; 2], Failure> {
     let usage = |message: &str| {
         Failure::new(Kind::Usage, format!("{message}: {text}"))
             .hinted("Write --range A..B, for example --range origin/main..HEAD")
@@ -164,7 +172,7 @@ fn of_problem(problem: &Problem, name: &str) -> Violation {
 fn without_contract(repository: &Repository, request: &Request, state: &ActiveContract) -> Result<Loaded, Failure> {
     if matches!((state, &request.subject), (ActiveContract::Missing, Subject::Staged)) && repository.work_tree.is_some()
     {
-        let set = repository.staged(&Look { in_scope: &|_| false })?;
+        let set = repository.staged(&Look { in_scope: &|_| false, secrets: None })?;
         if only_our_files(&set) {
             let note = "no contract is active; a change of .oracle/ alone passes".to_owned();
             return Ok(Loaded::Refused(Report {
@@ -202,7 +210,12 @@ pub(super) fn refused(state: &ActiveContract) -> Report {
 }
 
 /// Reads a patch; one that cannot be understood is refused, not guessed at.
-fn read_patch(repository: &Repository, path: &Path, look: &Look<'_>) -> Result<Result<ChangeSet, Report>, Failure> {
+fn read_patch(
+    repository: &Repository,
+    path: &Path,
+    look: &Look<'_>,
+    scanner: &Scanner,
+) -> Result<Result<ChangeSet, Report>, Failure> {
     let bytes = system::read_limited(path, MAX_PATCH_BYTES)?;
     let refused = |message: String| {
         let hint = "Make the patch with `git diff` or `git format-patch`.";
@@ -216,11 +229,16 @@ fn read_patch(repository: &Repository, path: &Path, look: &Look<'_>) -> Result<R
         Ok(patch) => patch,
         Err(error) => return Ok(Err(refused(format!("failed to {error}")))),
     };
-    Ok(Ok(change_set(repository, &patch, look)?))
+    Ok(Ok(change_set(repository, &patch, look, scanner)?))
 }
 
 /// Returns what a patch would change here.
-pub(super) fn change_set(repository: &Repository, patch: &Patch, look: &Look<'_>) -> Result<ChangeSet, Failure> {
+pub(super) fn change_set(
+    repository: &Repository,
+    patch: &Patch,
+    look: &Look<'_>,
+    scanner: &Scanner,
+) -> Result<ChangeSet, Failure> {
     let paths: Vec<RepoPath> = patch
         .files
         .iter()
@@ -230,5 +248,9 @@ pub(super) fn change_set(repository: &Repository, patch: &Patch, look: &Look<'_>
         .collect();
     let present = repository.head_entries(paths.iter())?;
     let changes = patch::to_changes(patch, &|path| present.get(path).copied());
-    Ok(repository.patch(changes.set, changes.contents, look)?)
+    // The lines are what a patch adds, whether the file is there or not.
+    let look = Look { in_scope: look.in_scope, secrets: None };
+    let mut set = repository.patch(changes.set, changes.contents, &look)?;
+    note_secrets(&mut set, patch, scanner);
+    Ok(set)
 }

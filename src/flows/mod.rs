@@ -8,6 +8,9 @@ mod active;
 pub mod agents;
 pub mod amend;
 pub mod apply;
+pub mod ask;
+pub mod auth;
+pub mod bundle;
 pub mod check;
 pub mod clear;
 pub mod demo;
@@ -22,10 +25,14 @@ pub mod hook;
 pub mod hooks;
 pub mod init;
 pub mod new;
+pub mod scan;
+pub mod secrets;
+pub mod session;
 pub mod show;
 pub mod status;
 
 use std::path::Path;
+use std::path::PathBuf;
 
 use crate::git::Repository;
 use crate::policy::PersonConfig;
@@ -55,6 +62,12 @@ pub struct Question {
 }
 
 impl Flows {
+    /// Returns the person's directory.
+    pub fn home(&self) -> Result<PathBuf, Failure> {
+        let missing = || Failure::new(Kind::Other, "there is no home directory").hinted("Set ORACLE_HOME_DIR or HOME.");
+        self.environment.oracle_home.clone().ok_or_else(missing)
+    }
+
     /// Finds the repository around the current directory.
     pub fn repository(&self) -> Result<Repository, Failure> {
         Ok(Repository::discover(&self.environment)?)

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::base::RepoPath;
+use crate::base::plural;
 use crate::change::Change;
 use crate::change::ChangeSet;
 use crate::change::Fault;
@@ -24,7 +25,7 @@ pub fn judge(set: &ChangeSet, contract: &Contract, protected: &Protected) -> Rep
 }
 
 /// Judges a change set where no contract is active, by the rules that always hold: paths must be safe, control files and
-/// agents' settings stay as they are, and symlinks, submodules, binaries and bidirectional controls do not get in.
+/// agents' settings stay as they are, and symlinks, submodules, binaries, bidirectional controls and secrets do not get in.
 pub fn judge_without_contract(set: &ChangeSet, protected: &Protected) -> Report {
     judge_by(set, None, protected)
 }
@@ -64,7 +65,17 @@ fn judge_by(set: &ChangeSet, contract: Option<&Contract>, protected: &Protected)
         contract: contract.map(ContractRef::from),
         checked: Checked::from(set),
         violations,
-        notes: Vec::new(),
+        notes: notes(set),
+    }
+}
+
+/// Says how often something was let pass because somebody allowed it.
+fn notes(set: &ChangeSet) -> Vec<String> {
+    let commits = set.commit_count() > 0;
+    let steps = set.steps.iter().filter(|step| step.kind != StepKind::Net || !commits);
+    match steps.flat_map(|step| &step.changes).map(|change| change.facts.allowed_secrets).sum::<usize>() {
+        0 => Vec::new(),
+        count => vec![format!("{} let pass, as allowed", plural(count as u64, "secret"))],
     }
 }
 
@@ -91,6 +102,13 @@ fn of_fault(fault: &Fault) -> Violation {
 fn hint(rule: Rule, change: &Change, step: StepKind) -> String {
     let path = change.path.typed();
     match (rule, step) {
+        (Rule::Secret, StepKind::Commit(_) | StepKind::Net) => {
+            "Take it out of the commit with `git rebase -i` or `git commit --amend`, and revoke it if anybody has it."
+                .to_owned()
+        }
+        (Rule::Secret, _) => {
+            "Take it out and read it from the environment; docs/secrets.md says how to allow a harmless one.".to_owned()
+        }
         (Rule::BidiControl, _) => "Write the characters as escapes, or remove them.".to_owned(),
         (Rule::Unreadable, _) => "Fetch the missing objects, then judge again.".to_owned(),
         (Rule::OutOfScope | Rule::ProtectedPath | Rule::ProtectedTest, StepKind::Staged) => {

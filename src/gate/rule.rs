@@ -20,6 +20,7 @@ pub enum Rule {
     UnsafePath,
     HiddenChange,
     BidiControl,
+    Secret,
     ContractMissing,
     ContractInvalid,
     ContractChanged,
@@ -29,7 +30,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule, in the order in which the documentation lists them.
-    pub const ALL: [Rule; 20] = [
+    pub const ALL: [Rule; 21] = [
         Rule::OutOfScope,
         Rule::RenameSource,
         Rule::CopySource,
@@ -45,6 +46,7 @@ impl Rule {
         Rule::UnsafePath,
         Rule::HiddenChange,
         Rule::BidiControl,
+        Rule::Secret,
         Rule::ContractMissing,
         Rule::ContractInvalid,
         Rule::ContractChanged,
@@ -70,6 +72,7 @@ impl Rule {
             Rule::UnsafePath => "unsafe_path",
             Rule::HiddenChange => "hidden_change",
             Rule::BidiControl => "bidi_control",
+            Rule::Secret => "secret",
             Rule::ContractMissing => "contract_missing",
             Rule::ContractInvalid => "contract_invalid",
             Rule::ContractChanged => "contract_changed",
@@ -96,6 +99,7 @@ impl Rule {
             Rule::UnsafePath => "A path or tree is malformed or reaches for the git directory.",
             Rule::HiddenChange => "What would be committed is not what the index shows.",
             Rule::BidiControl => "An added line has characters that change the order in which it reads.",
+            Rule::Secret => "What is added has a secret in it.",
             Rule::ContractMissing => "There is no active contract.",
             Rule::ContractInvalid => "The contract is not valid.",
             Rule::ContractChanged => "The contract is not the one that was activated.",

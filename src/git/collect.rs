@@ -14,6 +14,7 @@ use crate::change::DiffError;
 use crate::change::Fault;
 use crate::change::FaultKind;
 use crate::change::Mode;
+use crate::change::Secret;
 use crate::change::Step;
 use crate::change::StepKind;
 use crate::change::Trees;
@@ -41,6 +42,17 @@ use crate::git::worktree::read_ignore_files;
 pub struct Look<'a> {
     /// Contents are read for these paths; the others are refused for their path alone.
     pub in_scope: &'a (dyn Fn(&RepoPath) -> bool + Sync),
+    /// Looks for secrets in what is added; this room knows no rules of its own.
+    pub secrets: Option<&'a dyn Watch>,
+}
+
+/// Looks for secrets in contents.
+pub trait Watch: Sync {
+    /// Tells whether there may be a secret in a content.
+    fn suspects(&self, content: &[u8]) -> bool;
+
+    /// Returns the secrets that a new content has and the old one had not, and how many more are allowed.
+    fn added(&self, path: &RepoPath, old: &[u8], new: &[u8]) -> (Vec<Secret>, usize);
 }
 
 impl Repository {

@@ -115,7 +115,7 @@ fn digest_stream(mut content: impl Read, size: u64, hash: HashKind) -> io::Resul
         hasher.update(&buffer[kept..end]);
         // Two bytes of the last piece stay in front, so that a character cut in two is still seen.
         let seen = Traits::of(&buffer[..end]);
-        traits = Traits { binary: traits.binary || seen.binary, bidi: traits.bidi || seen.bidi };
+        traits = Traits { binary: traits.binary || seen.binary, bidi: traits.bidi || seen.bidi, secret: false };
         carriage_returns |= buffer[kept..end].contains(&b'\r');
         let tail = end.min(2);
         buffer.copy_within(end - tail..end, 0);

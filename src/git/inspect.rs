@@ -17,6 +17,7 @@ use crate::change::Link;
 use crate::change::added_bidi_lines;
 use crate::change::has_bidi;
 use crate::git::Look;
+use crate::git::Watch;
 use crate::git::objects::Objects;
 use crate::git::store::Hints;
 use crate::system;
@@ -60,12 +61,14 @@ impl Unstored {
 pub struct Traits {
     pub binary: bool,
     pub bidi: bool,
+    /// Whether there may be a secret in it; only asked of what is new.
+    pub secret: bool,
 }
 
 impl Traits {
     pub fn of(bytes: &[u8]) -> Self {
         // Binary is decided by the whole content: attributes can lie and a NUL can come late.
-        Traits { binary: bytes.contains(&0), bidi: has_bidi(bytes) }
+        Traits { binary: bytes.contains(&0), bidi: has_bidi(bytes), secret: false }
     }
 }
 
@@ -102,7 +105,7 @@ pub fn inspect(set: &mut ChangeSet, contents: &Contents<'_>, links: &dyn Links, 
     let traits = read_traits(set, contents, look);
     for (number, step) in set.steps.iter_mut().enumerate() {
         for change in step.changes.iter_mut().filter(|change| (look.in_scope)(&change.path)) {
-            if let Err(reason) = inspect_change(change, number, &traits, contents, links) {
+            if let Err(reason) = inspect_change(change, number, &traits, contents, links, look) {
                 change.facts.unreadable = Some(reason);
             }
         }
@@ -115,6 +118,7 @@ fn inspect_change(
     traits: &HashMap<Oid, Result<Traits, String>>,
     contents: &Contents<'_>,
     links: &dyn Links,
+    look: &Look<'_>,
 ) -> Result<(), String> {
     if let Some(new) = change.new
         && new.mode.kind() == Kind::Symlink
@@ -132,48 +136,73 @@ fn inspect_change(
         }
     }
     change.facts.binary |= seen.iter().any(|traits| traits.binary);
-    if seen[1].bidi {
+    let is_link = change.new.is_some_and(|new| new.mode.kind() == Kind::Symlink);
+    let watch = look.secrets.filter(|_| seen[1].secret || is_link);
+    if seen[1].bidi || watch.is_some() {
         let read = |id: Option<Oid>| id.map_or(Ok(Vec::new()), |id| contents.read(&id));
         let old = read(change.old.filter(|old| old.mode.kind() == Kind::File).and_then(|old| old.id))?;
         let new = read(change.new.and_then(|new| new.id))?;
-        change.facts.bidi_lines = added_bidi_lines(&old, &new);
+        if seen[1].bidi {
+            change.facts.bidi_lines = added_bidi_lines(&old, &new);
+        }
+        if let Some(watch) = watch {
+            (change.facts.secrets, change.facts.allowed_secrets) = watch.added(&change.path, &old, &new);
+        }
     }
     Ok(())
 }
 
-fn stored_traits(objects: &Objects, id: &Oid) -> Result<Traits, String> {
-    match objects.blob_hints(id) {
+/// Looks through a stored content; a watch is there for new ones, which are put together for it.
+fn stored_traits(objects: &Objects, id: &Oid, watch: Option<&dyn Watch>) -> Result<Traits, String> {
+    match objects.blob_hints(id).filter(|_| watch.is_none()) {
         Some(Hints { nul: false, lead: false }) => Ok(Traits::default()),
-        _ => objects.blob(id).map(|content| Traits::of(&content)),
+        _ => objects.blob(id).map(|content| traits_of(&content, watch)),
     }
+}
+
+fn traits_of(content: &[u8], watch: Option<&dyn Watch>) -> Traits {
+    Traits { secret: watch.is_some_and(|watch| watch.suspects(content)), ..Traits::of(content) }
 }
 
 /// Looks through every content of the set once, on all processors when there are many.
 fn read_traits(set: &ChangeSet, contents: &Contents<'_>, look: &Look<'_>) -> HashMap<Oid, Result<Traits, String>> {
     let mut traits: HashMap<Oid, Result<Traits, String>> = HashMap::new();
     let mut wanted = Vec::new();
-    let changes = set.steps.iter().flat_map(|step| &step.changes);
-    for change in changes.filter(|change| !change.same_content() && (look.in_scope)(&change.path)) {
-        for side in [change.old, change.new].into_iter().flatten().filter(|side| side.mode.kind() == Kind::File) {
-            let Some(id) = side.id else { continue };
-            if let Some(content) = contents.unstored.get(&id) {
-                traits.insert(id, Ok(content.traits));
-            } else if let std::collections::hash_map::Entry::Vacant(vacant) = traits.entry(id) {
-                vacant.insert(Ok(Traits::default()));
-                wanted.push((&change.path, id));
+    let changes = || {
+        let changes = set.steps.iter().flat_map(|step| &step.changes);
+        changes.filter(|change| !change.same_content() && (look.in_scope)(&change.path))
+    };
+    // What is new is also looked through for secrets; what is new in one step can be old in the next.
+    for (is_new, change) in changes().map(|change| (true, change)).chain(changes().map(|change| (false, change))) {
+        let side = if is_new { change.new } else { change.old };
+        let Some(id) = side.filter(|side| side.mode.kind() == Kind::File).and_then(|side| side.id) else { continue };
+        let watch = look.secrets.filter(|_| is_new);
+        if let std::collections::hash_map::Entry::Vacant(vacant) = traits.entry(id) {
+            match contents.unstored.get(&id) {
+                Some(content) if watch.is_none() => {
+                    vacant.insert(Ok(content.traits));
+                }
+                Some(content) => {
+                    let secret = contents.read(&id).map(|bytes| traits_of(&bytes, watch).secret);
+                    vacant.insert(secret.map(|secret| Traits { secret, ..content.traits }));
+                }
+                None => {
+                    vacant.insert(Ok(Traits::default()));
+                    wanted.push((&change.path, id, watch));
+                }
             }
         }
     }
     // The versions of a file are packed as differences from each other: one after the other they are cheap.
-    wanted.sort_by_key(|(path, _)| *path);
+    wanted.sort_by_key(|(path, ..)| *path);
     let threads = system::threads_for(wanted.len() / MIN_PER_THREAD);
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(wanted.len()));
     let work = |objects: &Objects| {
         let mut mine = Vec::new();
         while let Some(rest) = wanted.get(next.fetch_add(MIN_PER_THREAD, Ordering::Relaxed)..) {
-            for (_, id) in rest.iter().take(MIN_PER_THREAD) {
-                mine.push((*id, stored_traits(objects, id)));
+            for (_, id, watch) in rest.iter().take(MIN_PER_THREAD) {
+                mine.push((*id, stored_traits(objects, id, *watch)));
             }
         }
         if let Ok(mut found) = found.lock() {

@@ -27,6 +27,7 @@ use crate::git::Became;
 use crate::git::GitError;
 use crate::git::Repository;
 use crate::system;
+use crate::system::Neighbours;
 
 /// No file that a patch touches is longer.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -285,15 +286,24 @@ impl<'r> Landing<'r> {
         for lock in locks {
             let Ok(written) = fs::symlink_metadata(&lock).and_then(|metadata| metadata.modified()) else { continue };
             let here = [self.repository.work_tree()?, &self.repository.git_dir, &self.repository.common_dir];
-            let nobody_works = system::is_at_work("git", &here) == Some(false);
-            if nobody_works && began.as_ref().is_ok_and(|began| written >= *began) {
-                system::remove_file(&lock)?;
-            } else {
-                return Err(GitError::Failed {
-                    command: "lock".to_owned(),
-                    reason: format!("{} is there; remove it when no git is at work here", lock.display()),
-                });
+            // A git that was killed with us may not be quite gone yet, and one that lives may be done in a moment.
+            let neighbours = system::neighbours("git", &here);
+            if !lock.exists() {
+                continue;
             }
+            let why = match neighbours {
+                Neighbours::Quiet if began.as_ref().is_ok_and(|began| written >= *began) => {
+                    system::remove_file(&lock)?;
+                    continue;
+                }
+                Neighbours::Quiet => "is older than the patch".to_owned(),
+                Neighbours::Busy(pid) => format!("is there, and git is at work here, process {pid}"),
+                Neighbours::Unknown => "is there, and the system does not say whether git is at work here".to_owned(),
+            };
+            return Err(GitError::Failed {
+                command: "lock".to_owned(),
+                reason: format!("{} {why}; remove it when no git is at work here", lock.display()),
+            });
         }
         Ok(())
     }

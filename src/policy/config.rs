@@ -1,11 +1,14 @@
 //! The two configuration files: the repository's `.oracle/config.toml` and the person's `~/.oracle/config.toml`.
 
+use std::path::PathBuf;
+
 use toml::Table;
 use toml::Value;
 
 use crate::base::glob_problem;
 use crate::base::is_dotgit;
 use crate::base::nearest;
+use crate::base::parse_size;
 use crate::base::visible;
 
 /// Whose file a key belongs into.
@@ -16,13 +19,30 @@ enum Owner {
 }
 
 /// Every key there is.
-const KEYS: [(&str, Owner); 6] = [
+const KEYS: [(&str, Owner); 23] = [
     ("hooks.missing_contract", Owner::Repository),
     ("gate.protected", Owner::Repository),
+    ("secrets.rules", Owner::Repository),
+    ("secrets.allow", Owner::Repository),
     ("review.protected_branches", Owner::Repository),
     ("candidate.reuse", Owner::Repository),
+    ("bundle.max_file_size", Owner::Repository),
+    ("bundle.max_total_size", Owner::Repository),
+    ("bundle.exclude", Owner::Repository),
     ("contract.widen", Owner::Person),
     ("review.apply_mode", Owner::Person),
+    ("transfers.allow", Owner::Person),
+    ("transfers.auto_low_risk", Owner::Person),
+    ("transfers.max_bytes", Owner::Person),
+    ("engine.default", Owner::Person),
+    ("engine.model", Owner::Person),
+    ("engine.timeout", Owner::Person),
+    ("engine.stall_timeout", Owner::Person),
+    ("browser.path", Owner::Person),
+    ("browser.driver", Owner::Person),
+    ("browser.profile", Owner::Person),
+    ("browser.webdriver_url", Owner::Person),
+    ("browser.url", Owner::Person),
 ];
 
 /// Why a configuration file cannot be used.
@@ -86,15 +106,31 @@ impl ApplyMode {
 const REUSE: [&str; 4] = ["node_modules", ".venv", "vendor", "target"];
 
 /// What the repository says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RepoConfig {
     pub missing_contract: MissingContract,
     /// Globs of further protected paths.
     pub protected: Vec<String>,
+    /// Further rules about secrets, as they are written.
+    pub secret_rules: Vec<Table>,
+    /// Findings that are allowed, as they are written.
+    pub secret_allows: Vec<Table>,
     /// Globs of further branches that are never pushed to.
     pub protected_branches: Vec<String>,
     /// Ignored directories that are linked into a candidate.
     pub reuse: Vec<String>,
+    pub bundle: BundleConfig,
+}
+
+/// What the repository says about packages of context.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BundleConfig {
+    /// No larger file gets into a package, whatever the command line says.
+    pub max_file_size: Option<u64>,
+    /// No more than this gets into a package.
+    pub max_total_size: Option<u64>,
+    /// Globs of files that never get into a package.
+    pub exclude: Vec<String>,
 }
 
 impl Default for RepoConfig {
@@ -102,8 +138,11 @@ impl Default for RepoConfig {
         RepoConfig {
             missing_contract: MissingContract::default(),
             protected: Vec::new(),
+            secret_rules: Vec::new(),
+            secret_allows: Vec::new(),
             protected_branches: Vec::new(),
             reuse: REUSE.map(str::to_owned).to_vec(),
+            bundle: BundleConfig::default(),
         }
     }
 }
@@ -114,6 +153,56 @@ pub struct PersonConfig {
     pub widen: Widen,
     /// How far patches are taken where the command line does not say.
     pub apply_mode: Option<ApplyMode>,
+    pub transfers: TransferConfig,
+    pub engine: EngineConfig,
+    pub browser: BrowserConfig,
+}
+
+/// Where unattended commands may send to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TransferConfig {
+    /// Host names, written out.
+    pub allow: Vec<String>,
+    /// A prompt alone may go to any page.
+    pub auto_low_risk: bool,
+    /// More at once needs somebody at the terminal.
+    pub max_bytes: Option<u64>,
+}
+
+/// Who is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineKind {
+    Api,
+    Browser,
+}
+
+impl EngineKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            EngineKind::Api => "api",
+            EngineKind::Browser => "browser",
+        }
+    }
+}
+
+/// What holds for questions where no flag says otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineConfig {
+    pub default: Option<EngineKind>,
+    pub model: Option<String>,
+    /// In seconds, as the flags.
+    pub timeout: Option<u64>,
+    pub stall_timeout: Option<u64>,
+}
+
+/// Where the browser is, and what it opens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BrowserConfig {
+    pub path: Option<PathBuf>,
+    pub driver: Option<PathBuf>,
+    pub profile: Option<PathBuf>,
+    pub webdriver_url: Option<String>,
+    pub url: Option<String>,
 }
 
 impl RepoConfig {
@@ -136,6 +225,8 @@ impl RepoConfig {
         let globs = "a list of globs, relative to the top of the repository";
         let glob = |text: &str| glob_problem(text).is_none();
         config.protected = list(&table, "gate.protected", globs, glob)?.unwrap_or_default();
+        config.secret_rules = tables(&table, "secrets.rules")?;
+        config.secret_allows = tables(&table, "secrets.allow")?;
         let branches = list(&table, "review.protected_branches", "a list of globs of branch names", glob)?;
         config.protected_branches = branches.unwrap_or_default();
         if let Some(reuse) =
@@ -143,6 +234,11 @@ impl RepoConfig {
         {
             config.reuse = reuse;
         }
+        config.bundle = BundleConfig {
+            max_file_size: size(&table, "bundle.max_file_size")?,
+            max_total_size: size(&table, "bundle.max_total_size")?,
+            exclude: list(&table, "bundle.exclude", globs, glob)?.unwrap_or_default(),
+        };
         Ok(config)
     }
 }
@@ -166,8 +262,71 @@ impl PersonConfig {
                 })?)
             }
         };
-        Ok(PersonConfig { widen, apply_mode })
+        Ok(PersonConfig {
+            widen,
+            apply_mode,
+            transfers: TransferConfig::of(&table)?,
+            engine: EngineConfig::of(&table)?,
+            browser: BrowserConfig {
+                path: text(&table, "browser.path")?.map(PathBuf::from),
+                driver: text(&table, "browser.driver")?.map(PathBuf::from),
+                profile: text(&table, "browser.profile")?.map(PathBuf::from),
+                webdriver_url: text(&table, "browser.webdriver_url")?,
+                url: text(&table, "browser.url")?,
+            },
+        })
     }
+}
+
+impl TransferConfig {
+    fn of(table: &Table) -> Result<Self, ConfigError> {
+        let is_host = |text: &str| !text.is_empty() && !text.contains(['/', '*', ' ', '@']);
+        let auto_low_risk = match find(table, "transfers.auto_low_risk") {
+            None => false,
+            Some(value) => value
+                .as_bool()
+                .ok_or(ConfigError::BadValue { key: "transfers.auto_low_risk", expected: "true or false" })?,
+        };
+        let hosts = "a list of host names such as \"chatgpt.com\", without wildcards";
+        Ok(TransferConfig {
+            allow: list(table, "transfers.allow", hosts, is_host)?.unwrap_or_default(),
+            auto_low_risk,
+            max_bytes: size(table, "transfers.max_bytes")?,
+        })
+    }
+}
+
+impl EngineConfig {
+    fn of(table: &Table) -> Result<Self, ConfigError> {
+        let default = match text(table, "engine.default")?.as_deref() {
+            None => None,
+            Some("api") => Some(EngineKind::Api),
+            Some("browser") => Some(EngineKind::Browser),
+            Some(_) => {
+                return Err(ConfigError::BadValue { key: "engine.default", expected: "\"api\" or \"browser\"" });
+            }
+        };
+        let seconds = |key: &'static str| match find(table, key) {
+            None => Ok(None),
+            Some(value) => match value.as_integer().and_then(|number| u64::try_from(number).ok()) {
+                Some(number @ 1..) => Ok(Some(number)),
+                _ => Err(ConfigError::BadValue { key, expected: "a number of seconds" }),
+            },
+        };
+        Ok(EngineConfig {
+            default,
+            model: text(table, "engine.model")?,
+            timeout: seconds("engine.timeout")?,
+            stall_timeout: seconds("engine.stall_timeout")?,
+        })
+    }
+}
+
+/// Returns a text that says something; `None` when the key is not there.
+fn text(table: &Table, key: &'static str) -> Result<Option<String>, ConfigError> {
+    let Some(value) = find(table, key) else { return Ok(None) };
+    let text = value.as_str().filter(|text| !text.trim().is_empty());
+    text.map(|text| Some(text.to_owned())).ok_or(ConfigError::BadValue { key, expected: "a text" })
 }
 
 /// Returns a list of texts that all fit; `None` when the key is not there.
@@ -182,6 +341,25 @@ fn list(
     let items = value.as_array().ok_or_else(bad)?;
     let texts = items.iter().map(|item| item.as_str().filter(|text| fits(text)).map(str::to_owned));
     texts.collect::<Option<Vec<_>>>().map(Some).ok_or_else(bad)
+}
+
+/// Returns a size: a number of bytes, or a text such as `"512K"`.
+fn size(table: &Table, key: &'static str) -> Result<Option<u64>, ConfigError> {
+    let Some(value) = find(table, key) else { return Ok(None) };
+    let bytes = match value {
+        Value::Integer(bytes) => u64::try_from(*bytes).ok(),
+        value => value.as_str().and_then(parse_size),
+    };
+    let expected = "a number of bytes, or a text such as \"512K\" or \"2M\"";
+    bytes.map(Some).ok_or(ConfigError::BadValue { key, expected })
+}
+
+/// Returns the tables of a list of tables.
+fn tables(table: &Table, key: &'static str) -> Result<Vec<Table>, ConfigError> {
+    let Some(value) = find(table, key) else { return Ok(Vec::new()) };
+    let bad = || ConfigError::BadValue { key, expected: "a list of tables" };
+    let items = value.as_array().ok_or_else(bad)?.iter().map(|item| item.as_table().cloned());
+    items.collect::<Option<Vec<_>>>().ok_or_else(bad)
 }
 
 /// Tells whether a text names a directory below the top and nothing else.
@@ -241,6 +419,10 @@ mod tests {
         )
         .unwrap();
         assert_eq!((config.reuse, config.protected_branches), (vec!["web/cache".into()], vec!["release/*".into()]));
+        let bundle = b"[bundle]\nmax_file_size = 4096\nmax_total_size = \"2M\"\nexclude = [\"fixtures\"]\n";
+        let expected =
+            BundleConfig { max_file_size: Some(4096), max_total_size: Some(2 << 20), exclude: vec!["fixtures".into()] };
+        assert_eq!(RepoConfig::parse(bundle).unwrap().bundle, expected);
         let person = PersonConfig::parse(b"[review]\napply_mode = \"check\"\n").unwrap();
         assert_eq!(person.apply_mode, Some(ApplyMode::Check));
         assert_eq!(PersonConfig::parse(b"[contract]\nwiden = \"allow\"\n").unwrap().widen, Widen::Allow);
@@ -257,9 +439,12 @@ mod tests {
 
     #[test]
     fn a_misspelt_restriction_does_not_vanish() {
-        let cases: [(&[u8], &str); 9] = [
+        let cases: [(&[u8], &str); 12] = [
             (b"[candidate]\nreuse = [\"../elsewhere\"]\n", "candidate.reuse must be a list of directories"),
             (b"[candidate]\nreuse = [\".git\"]\n", "candidate.reuse must be a list of directories"),
+            (b"[bundle]\nmax_file_size = -1\n", "bundle.max_file_size must be a number of bytes"),
+            (b"[bundle]\nmax_total_size = \"much\"\n", "bundle.max_total_size must be a number of bytes"),
+            (b"[bundle]\nexclude = [\"/abs\"]\n", "bundle.exclude must be a list of globs"),
             (b"[review]\napply_mode = \"commit\"\n", "the key review.apply_mode is the person's to set"),
             (b"[gate]\nprotectd = []\n", "the key gate.protectd is not known, did you mean gate.protected?"),
             (b"colour = 1\n", "the key colour is not known"),

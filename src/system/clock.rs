@@ -8,6 +8,18 @@ pub fn now() -> String {
     format!("{moment:.3}")
 }
 
+/// Returns how many seconds ago a moment was, as [`now`] writes it. A moment to come is no time ago.
+pub fn seconds_since(moment: &str) -> Option<u64> {
+    let then: jiff::Timestamp = moment.parse().ok()?;
+    let now = jiff::Timestamp::try_from(SystemTime::now()).ok()?;
+    Some(u64::try_from(now.as_second() - then.as_second()).unwrap_or(0))
+}
+
+/// Returns the present moment in seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

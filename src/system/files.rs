@@ -4,6 +4,7 @@ use std::fs;
 use std::fs::File;
 use std::fs::OpenOptions;
 use std::io;
+use std::io::BufWriter;
 use std::io::Read;
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
@@ -36,14 +37,20 @@ fn io_error<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) 
     move |source| FileError::Io { action, path: path.to_owned(), source }
 }
 
-/// Returns the content of a regular file of at most `limit` bytes. A pipe or a device is refused, so nothing can hang.
-pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+/// Opens a regular file for reading. A pipe or a device is refused, so nothing can hang.
+pub(super) fn open_regular(path: &Path) -> Result<File, FileError> {
     // O_NONBLOCK: opening a pipe for reading would wait for a writer.
     let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path).map_err(io_error("read", path))?;
-    let metadata = file.metadata().map_err(io_error("read", path))?;
-    if !metadata.is_file() {
-        return Err(FileError::WrongType { path: path.to_owned(), expected: "a regular file" });
+    match file.metadata().map_err(io_error("read", path))?.is_file() {
+        true => Ok(file),
+        false => Err(FileError::WrongType { path: path.to_owned(), expected: "a regular file" }),
     }
+}
+
+/// Returns the content of a regular file of at most `limit` bytes. A pipe or a device is refused, so nothing can hang.
+pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let file = open_regular(path)?;
+    let metadata = file.metadata().map_err(io_error("read", path))?;
     if metadata.len() > limit {
         return Err(FileError::TooLarge { path: path.to_owned(), size: metadata.len(), limit });
     }
@@ -58,18 +65,32 @@ pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 
 /// Replaces `path` by a file that only its owner may read.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    replace(path, bytes, 0o600)
+    replace(path, 0o600, &mut |out| out.write_all(bytes))
 }
 
 /// Replaces `path` by a file with the permissions that the umask leaves.
 pub fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    replace(path, bytes, 0o666)
+    replace(path, 0o666, &mut |out| out.write_all(bytes))
+}
+
+/// Replaces a file that somebody named by what `content` writes, with the permissions that the umask leaves. A link or a
+/// device in its place is refused: `/dev/null` is not ours to replace.
+pub fn stream_shared(path: &Path, content: Content<'_>) -> Result<(), FileError> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            Err(FileError::WrongType { path: path.to_owned(), expected: "a regular file" })
+        }
+        _ => replace(path, 0o666, content),
+    }
 }
 
 /// Replaces `path` by a program that everybody may run, as far as the umask leaves it.
 pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    replace(path, bytes, 0o777)
+    replace(path, 0o777, &mut |out| out.write_all(bytes))
 }
+
+/// Writes the content of a file, piece by piece.
+pub type Content<'a> = &'a mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
 /// Gives a file or link a second name, where that name is free. Where files can have one name only, the file is moved.
 pub fn link_or_move(path: &Path, second: &Path) -> Result<(), FileError> {
@@ -121,14 +142,15 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 }
 
 /// Writes a temporary file beside `path`, makes it durable and renames it over `path`.
-fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+fn replace(path: &Path, mode: u32, content: Content<'_>) -> Result<(), FileError> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let temporary = directory.join(temporary_name(path));
-    let write = || {
+    let mut write = || {
         // A name that is already there belongs to somebody else; it is neither followed nor overwritten.
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+        let mut out = BufWriter::new(file);
+        content(&mut out)?;
+        out.into_inner()?.sync_all()?;
         fs::rename(&temporary, path)?;
         File::open(directory)?.sync_all()
     };
@@ -147,6 +169,35 @@ fn temporary_name(path: &Path) -> String {
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     format!(".{name}.{}.{nanos:x}.{number}.tmp", std::process::id())
+}
+
+/// A file in a directory of its own that nobody else may enter. Both are removed when this is dropped.
+#[derive(Debug)]
+pub struct TemporaryFile {
+    directory: PathBuf,
+    path: PathBuf,
+}
+
+impl TemporaryFile {
+    /// Makes a file of this name, with what `content` writes, where temporary files belong.
+    pub fn new(name: &str, content: Content<'_>) -> Result<Self, FileError> {
+        let directory = std::env::temp_dir().join(temporary_name(Path::new("git-oracle")));
+        create_new_private_dir(&directory)?;
+        let made = TemporaryFile { path: directory.join(name), directory };
+        replace(&made.path, 0o600, content)?;
+        Ok(made)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_dir(&self.directory);
+    }
 }
 
 /// Returns a file without a name in this directory: it is gone when nobody has it open.
@@ -220,6 +271,32 @@ mod tests {
         write_private(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_temporary_file_is_private_and_goes_away() {
+        let made = TemporaryFile::new("context.zip", &mut |out| out.write_all(b"bytes")).unwrap();
+        let (path, directory) = (made.path().to_owned(), made.path().parent().unwrap().to_owned());
+        assert_eq!(fs::read(&path).unwrap(), b"bytes");
+        assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+        drop(made);
+        assert!(!path.exists() && !directory.exists());
+        let failed = TemporaryFile::new("context.zip", &mut |_| Err(io::Error::other("no")));
+        assert!(failed.is_err());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_finished_leaves_what_was_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("package.zip");
+        write_shared(&path, b"old").unwrap();
+        let failed = stream_shared(&path, &mut |out| {
+            out.write_all(&[0; 100_000])?;
+            Err(io::Error::other("no"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 

@@ -11,6 +11,7 @@
 //! starts with them. Nothing here knows about
 //! sessions on disk, prints, or reads cookies.
 
+mod address;
 pub mod api;
 mod browser;
 pub mod conversation;
@@ -21,8 +22,10 @@ mod page;
 pub mod profile;
 pub mod rehearsal;
 mod request;
+pub mod sign_in;
 mod wait;
 
+pub use address::page_url;
 pub use browser::Browser;
 pub use browser::Target;
 pub use browser::end_remote_session;

@@ -527,3 +527,35 @@ fn a_reply_without_a_usable_patch_says_why() {
         assert_eq!(env.everything(), before, "{text}");
     }
 }
+
+#[test]
+fn a_file_that_changed_since_the_reply_was_asked_for_is_merged() {
+    let env = TestEnv::new();
+    env.sh("seq 1 30 > src/list.txt");
+    env.commit_all("A list");
+    let reply = reply(&env, "--- a/src/list.txt\n+++ b/src/list.txt\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n");
+    env.sh("sed -i s/^1$/one/ src/list.txt");
+    env.commit_all("Right beside it");
+    apply(&env, 2, &["--from-reply", &reply, "--base", "HEAD~"]);
+    env.sh("git reset -q --hard HEAD~; sed -i 's/^1$/zero\\n1/; s/^5$/five/' src/list.txt");
+    env.commit_all("A little away");
+    let result = apply(&env, 0, &["--from-reply", &reply, "--base", "HEAD~"]);
+    assert_eq!(verdicts(&result), ["agreed src/list.txt"]);
+    let list = std::fs::read_to_string(env.repo().join("src/list.txt")).unwrap();
+    assert!(list.starts_with("zero\n1\ntwo\n3\n4\nfive\n6\n"), "{list}");
+}
+
+#[test]
+fn the_agreed_patch_is_all_that_is_printed() {
+    let env = TestEnv::new();
+    let reply = reply(&env, NEW_FILE);
+    let before = env.everything();
+    let ran = env.oracle(&["apply", "--from-reply", &reply, "--emit-diff-only"]);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    assert_eq!(env.everything(), before);
+    std::fs::write(env.root().join("printed.patch"), &ran.stdout).unwrap();
+    assert!(env.git(&["apply", "--numstat", "../printed.patch"]).ends_with("src/new.rs"), "{}", ran.stdout);
+    env.write("../reply.md", "Which file do you mean?\n");
+    let ran = env.oracle(&["apply", "--from-reply", "../reply.md", "--emit-diff-only"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.shown());
+}

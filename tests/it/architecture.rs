@@ -5,13 +5,15 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// Who may import whom. `docs/architecture.md` explains it.
-const ROOMS: [(&str, &[&str]); 13] = [
+const ROOMS: [(&str, &[&str]); 15] = [
     ("base", &[]),
     ("agent", &["base"]),
     ("change", &["base"]),
     ("contract", &["base"]),
     ("policy", &["base"]),
+    ("secret", &["base"]),
     ("patch", &["base", "change"]),
+    ("bundle", &["base", "secret"]),
     ("gate", &["base", "change", "contract", "policy"]),
     ("system", &["base"]),
     ("git", &["base", "change", "system"]),
@@ -19,9 +21,23 @@ const ROOMS: [(&str, &[&str]); 13] = [
     ("evidence", &["base", "system"]),
     (
         "flows",
-        &["base", "agent", "change", "contract", "policy", "patch", "gate", "system", "git", "transport", "evidence"],
+        &[
+            "base",
+            "agent",
+            "change",
+            "contract",
+            "policy",
+            "secret",
+            "patch",
+            "bundle",
+            "gate",
+            "system",
+            "git",
+            "transport",
+            "evidence",
+        ],
     ),
-    ("cli", &["base", "agent", "change", "contract", "patch", "gate", "system", "flows"]),
+    ("cli", &["base", "agent", "change", "contract", "secret", "patch", "bundle", "gate", "system", "flows"]),
 ];
 
 fn source_files(directory: &Path) -> Vec<PathBuf> {

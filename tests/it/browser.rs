@@ -62,7 +62,7 @@ pub fn serve(page: &'static str) -> String {
     format!("http://{address}/")
 }
 
-const PAGE: &str = "<!doctype html><title>A page</title><input type=file multiple id=file style=display:none>
+pub const PAGE: &str = "<!doctype html><title>A page</title><input type=file multiple id=file style=display:none>
 <button id=b onclick='window.clicks=(window.clicks||0)+1'>x</button><input id=text>";
 
 #[test]
@@ -125,6 +125,8 @@ fn what_a_page_does_meanwhile_is_told_apart() {
     let fault = browser.wait_in_page("", &[], Duration::from_millis(100)).unwrap_err();
     assert_eq!(fault.kind, FaultKind::BrowserCrashed);
     assert!(started.elapsed() < Duration::from_secs(10));
+    // The page was stuck, not the browser.
+    assert_eq!(browser.title().unwrap(), "A page");
 }
 
 #[test]

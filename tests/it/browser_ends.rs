@@ -14,6 +14,7 @@ use git_oracle::system;
 use git_oracle::transport::Browser;
 use git_oracle::transport::Fault;
 use git_oracle::transport::FaultKind;
+use git_oracle::transport::driver::Endpoint;
 use git_oracle::transport::driver::Launch;
 use git_oracle::transport::driver::parse_address;
 use serde_json::Value;
@@ -73,7 +74,7 @@ fn signal(which: &str, pid: u32) -> bool {
     Command::new("kill").args([which, &pid.to_string()]).stderr(Stdio::null()).status().unwrap().success()
 }
 
-fn send(which: &str, pid: u32) {
+pub fn send(which: &str, pid: u32) {
     assert!(signal(which, pid), "{which} {pid}");
 }
 
@@ -97,13 +98,13 @@ fn temporary(dir: &Path) -> PathBuf {
 }
 
 /// A process of its own that has a browser.
-struct Holder {
-    child: Child,
+pub struct Holder {
+    pub child: Child,
     lines: BufReader<std::process::ChildStdout>,
 }
 
 impl Holder {
-    fn start(dir: &Path, way: &str) -> Self {
+    pub fn start(dir: &Path, way: &str) -> Self {
         std::fs::create_dir_all(temporary(dir)).unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "browser_ends::holds_a_browser", "--nocapture"]);
@@ -114,7 +115,7 @@ impl Holder {
     }
 
     /// Waits for a line that begins so and returns the rest of it.
-    fn expect(&mut self, word: &str) -> String {
+    pub fn expect(&mut self, word: &str) -> String {
         let mut line = String::new();
         while self.lines.read_line(&mut line).unwrap() > 0 {
             // The test runner writes in front of what we write.
@@ -139,13 +140,15 @@ fn say(word: &str, rest: &str) {
 fn holds_a_browser() {
     let Some(dir) = std::env::var_os("HOLD_BROWSER_IN").map(PathBuf::from) else { return };
     let way = std::env::var("HOLD_BROWSER_WAY").unwrap();
-    if way == "heeds signals" {
+    if way == "heeds signals" || way.starts_with("grid ") {
         system::watch_interrupts().unwrap();
     }
     say("begin", "");
-    let launch = match way.strip_prefix("visits ") {
-        Some(address) => Launch::attach(machine(), parse_address(address).unwrap()),
-        None => launch(&dir),
+    let launch = match way.split_once(' ') {
+        Some(("visits", address)) => Launch::attach(machine(), parse_address(address).unwrap()),
+        Some(("grid", address)) => Launch::remote(Endpoint::parse(address).unwrap()),
+        _ if way == "waits for its turn" => launch(&dir).patient(3 * LIMIT),
+        _ => launch(&dir),
     };
     let browser = Browser::start(&launch).unwrap();
     browser
@@ -213,6 +216,29 @@ fn when_the_guard_is_killed_as_well_only_its_directory_is_left_for_the_next_run(
     next.expect("ready");
     next.child.wait().unwrap();
     expect_nothing(dir.path(), "after the next run");
+}
+
+#[test]
+fn a_run_that_waits_for_its_turn_waits_no_longer_than_it_lives() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Browser::start(&launch(dir.path())).unwrap();
+    let mut second = Holder::start(dir.path(), "waits for its turn");
+    second.expect("begin");
+    let guards = || processes_of(dir.path()).into_iter().filter(|(_, arguments)| is_guard(arguments)).count();
+    let started = Instant::now();
+    while guards() < 2 {
+        assert!(started.elapsed() < LIMIT);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    send("-KILL", second.child.id());
+    second.child.wait().unwrap();
+    let killed = Instant::now();
+    while guards() > 1 {
+        assert!(killed.elapsed() < GONE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(first);
+    expect_nothing(dir.path(), "after both");
 }
 
 #[test]
@@ -300,7 +326,7 @@ impl Drop for Visited {
     }
 }
 
-fn http_get(address: &str, path: &str) -> String {
+pub fn http_get(address: &str, path: &str) -> String {
     use std::io::Read;
     use std::io::Write;
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -310,7 +336,8 @@ fn http_get(address: &str, path: &str) -> String {
     while !head.ends_with("\r\n\r\n") {
         assert!(answer.read_line(&mut head).unwrap() > 0, "{head}");
     }
-    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length:")).unwrap();
+    let head = head.to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:")).unwrap();
     let mut body = vec![0; length.trim().parse().unwrap()];
     answer.read_exact(&mut body).unwrap();
     String::from_utf8(body).unwrap()

@@ -90,10 +90,13 @@ fn every_rule_and_every_command_is_documented() {
         "docs/contract.md",
         "docs/gate.md",
         "docs/apply.md",
+        "docs/browser.md",
         "docs/hooks.md",
         "docs/ci.md",
         "docs/configuration.md",
         "docs/patches.md",
+        "docs/bundle.md",
+        "docs/secrets.md",
     ]
     .map(crate::support::project_file)
     .concat();

@@ -55,7 +55,11 @@ fn the_schemas_that_the_contract_system_names_are_there_and_compile() {
         "run_compare_report",
         "browser_tasks",
         "gate_report",
+        "scan_report",
         "result",
+        "context_manifest",
+        "excluded_files",
+        "bundle_report",
     ] {
         let bytes = files.get(&format!("{name}.v1.json")).unwrap_or_else(|| panic!("{name} is missing"));
         let schema: Value = serde_json::from_slice(bytes).unwrap();

@@ -19,6 +19,7 @@ use crate::flows::apply::result::HunkVerdict;
 use crate::flows::apply::result::Status;
 use crate::flows::apply::result::Trouble;
 use crate::flows::gate::change_set;
+use crate::flows::secrets::note_secrets;
 use crate::gate;
 use crate::gate::Report;
 use crate::gate::Rule;
@@ -33,6 +34,7 @@ use crate::patch::LineKind;
 use crate::patch::Patch;
 use crate::patch::PatchErrorKind;
 use crate::policy::Protected;
+use crate::secret::Scanner;
 
 /// Rules whose violation means that nothing of the patch is trusted.
 const DISTRUST: [Rule; 7] = [
@@ -51,6 +53,7 @@ pub(super) struct Bench<'a> {
     pub place: Option<(&'a Repository, Oid)>,
     pub contract: Option<&'a Contract>,
     pub protected: &'a Protected,
+    pub scanner: &'a Scanner,
     pub prefix: Option<&'a str>,
     pub strict: bool,
 }
@@ -82,6 +85,8 @@ pub(super) struct Judgement {
     /// Hunks that were left out before the patch was written.
     unplaced: Vec<HunkVerdict>,
     pub report: Report,
+    /// The labels of the secrets that the patch adds.
+    pub secrets: Vec<String>,
 }
 
 /// What of a patch gets in.
@@ -133,10 +138,14 @@ pub(super) fn judge(proposal: &Proposal, bench: &Bench<'_>) -> Result<Judgement,
         Some((repository, _)) => {
             let contract = bench.contract;
             let in_scope = |path: &RepoPath| contract.is_none_or(|contract| contract.scope.covers(path));
-            change_set(repository, &patch, &Look { in_scope: &in_scope })
+            change_set(repository, &patch, &Look { in_scope: &in_scope, secrets: None }, bench.scanner)
                 .map_err(|failure| (Trouble::from(failure), "malformed"))?
         }
-        None => patch::to_changes(&patch, &|_| None).set,
+        None => {
+            let mut set = patch::to_changes(&patch, &|_| None).set;
+            note_secrets(&mut set, &patch, bench.scanner);
+            set
+        }
     };
     Ok(Judgement::new(proposal, patch, &set, bench))
 }
@@ -159,7 +168,16 @@ impl Judgement {
             mends: Vec::new(),
         });
         let unplaced = unplaced.collect();
-        let mut judgement = Judgement { bytes: proposal.patch.clone(), patch, slots, unplaced, report };
+        let mut secrets: Vec<String> = set
+            .steps
+            .iter()
+            .flat_map(|step| &step.changes)
+            .flat_map(|change| &change.facts.secrets)
+            .map(|secret| secret.label.clone())
+            .collect();
+        secrets.sort();
+        secrets.dedup();
+        let mut judgement = Judgement { bytes: proposal.patch.clone(), patch, slots, unplaced, report, secrets };
         judgement.ask_rules();
         judgement.ask_prefix(bench.prefix);
         judgement.find_places(bench);
@@ -340,6 +358,7 @@ impl Judgement {
         let (status, kind, diff_reason) = match strictest {
             Cause::Unplaced => (Status::InvalidDiff, "ambiguous_goal", Some("not_placeable")),
             Cause::Prefix => (Status::InvalidDiff, "permission_denied", None),
+            Cause::Rule if !self.secrets.is_empty() => (Status::SecretDetected, "secret_detected", None),
             Cause::Rule => (Status::GateFailed, "permission_denied", None),
             Cause::Distrust if unsafe_path => (Status::InvalidDiff, "unsafe_action", Some("unsafe_path")),
             Cause::Distrust => (Status::GateFailed, "unsafe_action", None),
@@ -460,6 +479,10 @@ fn speaks_of(violation: &Violation, hunk: Option<&Hunk>) -> bool {
         (Rule::BidiControl, Some(hunk)) => {
             hunk.lines.iter().any(|line| line.kind == LineKind::Added && has_bidi(&line.text))
         }
+        (Rule::Secret, Some(hunk)) => {
+            let at = violation.line.and_then(|line| u64::try_from(line).ok());
+            at.is_none_or(|line| (hunk.new_start..hunk.new_start.saturating_add(hunk.new_lines)).contains(&line))
+        }
         _ => true,
     }
 }
@@ -503,7 +526,15 @@ mod tests {
 
     fn judged(proposal: &Proposal) -> Judgement {
         let protected = Protected::new(None, Vec::new()).unwrap();
-        let bench = Bench { place: None, contract: None, protected: &protected, prefix: None, strict: false };
+        let scanner = Scanner::built_in();
+        let bench = Bench {
+            place: None,
+            contract: None,
+            protected: &protected,
+            scanner: &scanner,
+            prefix: None,
+            strict: false,
+        };
         judge(proposal, &bench).map_err(|(trouble, _)| trouble.message).unwrap()
     }
 

@@ -24,6 +24,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::evidence::Session;
+use crate::evidence::Shelf;
 use crate::evidence::slug;
 use crate::evidence::write_json;
 use crate::flows::Ask;
@@ -32,6 +33,7 @@ use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::gate::MAX_PATCH_BYTES;
 use crate::git::ApplyLock;
+use crate::secret::Scanner;
 use crate::system;
 use crate::system::Environment;
 
@@ -51,10 +53,11 @@ pub use result::Trouble;
 #[derive(Debug, Clone)]
 pub enum Source {
     Patch(PathBuf),
-    /// An assistant's answer, and where it was read.
+    /// An assistant's answer, where it was read, and the commit that it was asked about.
     Reply {
         text: Vec<u8>,
         place: String,
+        base: Option<String>,
     },
     /// The patch of the session with this name, or of the last one.
     Session(Option<String>),
@@ -98,7 +101,7 @@ pub struct Files {
 
 impl Files {
     /// Returns them as seen from `directory`. A place where no file can be is noticed before anything is done.
-    fn absolute(&self, directory: &Path) -> Result<Files, Failure> {
+    pub(in crate::flows) fn absolute(&self, directory: &Path) -> Result<Files, Failure> {
         let absolute = |path: &Option<PathBuf>| {
             let Some(path) = path else { return Ok(None) };
             let path = directory.join(path);
@@ -109,6 +112,19 @@ impl Files {
             Ok(Some(path))
         };
         Ok(Files { diff: absolute(&self.diff)?, result: absolute(&self.result)?, metrics: absolute(&self.metrics)? })
+    }
+
+    /// Writes `result.json` and `metrics.json` into the session, and where else they are wanted.
+    pub(in crate::flows) fn write_documents(&self, session: &Session, outcome: &Outcome) -> Result<(), Failure> {
+        for (name, document, place) in
+            [("result.json", outcome.to_json(), &self.result), ("metrics.json", outcome.metrics(), &self.metrics)]
+        {
+            session.write_json(name, &document)?;
+            if let Some(path) = place {
+                write_json(path, &document)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -130,7 +146,7 @@ pub struct Person<'a> {
 /// outcome, and in its `result.json`.
 pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outcome, Failure> {
     let began = Instant::now();
-    let home = home(flows)?;
+    let home = flows.home()?;
     let files = request.files.absolute(&flows.environment.current_dir)?;
     let mode = request.terms.mode.or(flows.person()?.apply_mode).unwrap_or(ApplyMode::Apply);
     let patch_file = match &request.source {
@@ -163,12 +179,18 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
             Source::Patch(_) | Source::Session(_) => None,
         },
         "applyMode": mode.as_str(),
+        "base": match &request.source {
+            Source::Reply { base, .. } => base.as_deref(),
+            Source::Patch(_) | Source::Session(_) => None,
+        },
         "accept": if request.terms.accept == Accept::All { "all" } else { "agreed" },
         "strictDiff": request.terms.strict,
         "restrictPathPrefix": request.terms.prefix,
         "push": request.terms.push,
     });
     write_session(flows, &session, "running", &options)?;
+    // What is kept for later is kept without secrets, whatever a repository's own rules say.
+    let scanner = Scanner::built_in();
     let attempt = || -> Result<(), Trouble> {
         let repository = match repository {
             Ok(repository) => Some(repository),
@@ -179,9 +201,9 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
             }
         };
         let proposal = match (&request.source, &patch_file, &repository) {
-            (Source::Reply { text, .. }, _, Some(repository)) => {
-                session.write("response-1.md", text)?;
-                Proposal::of_reply(text, repository, &request.terms)?
+            (Source::Reply { text, base, .. }, _, Some(repository)) => {
+                session.write("response-1.md", &scanner.redact(text).0)?;
+                Proposal::of_reply(text, base.as_deref(), repository, &request.terms)?
             }
             (_, Some(path), _) => Proposal::of_patch(system::read_limited(path, MAX_PATCH_BYTES)?),
             _ => Proposal::default(),
@@ -194,51 +216,61 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
             terms: &request.terms,
             mode,
             person,
+            scanner: &scanner,
         };
         work.carry_out(&proposal, &mut outcome)
     };
     let ended = attempt();
     conclude(&mut outcome, ended, began);
+    outcome.redact(&scanner);
+    clean_files(&session, &scanner)?;
     session.log(outcome.status.as_str());
     // Last, because a file in the working tree would be in the way of the patch.
     if let (Some(path), Some(_)) = (&files.diff, outcome.patch_bytes) {
         system::write_private(path, &system::read_limited(&session.directory.join("diff.patch"), MAX_PATCH_BYTES)?)?;
         outcome.diff_path = Some(path.display().to_string());
     }
-    let document = outcome.to_json();
-    session.write_json("result.json", &document)?;
-    session.write_json("metrics.json", &outcome.metrics())?;
-    if let Some(path) = &files.result {
-        write_json(path, &document)?;
-    }
-    if let Some(path) = &files.metrics {
-        write_json(path, &outcome.metrics())?;
-    }
+    files.write_documents(&session, &outcome)?;
     write_session(flows, &session, outcome.status.as_str(), &options)?;
     Ok(outcome)
+}
+
+/// Takes secrets out of the files that had to have them while a patch was carried out, and of what tests printed.
+fn clean_files(session: &Session, scanner: &Scanner) -> Result<(), Failure> {
+    for path in system::entries_of(&session.directory)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name == "chosen.patch" || name.ends_with(".log") && name != "output.log" {
+            let text = system::read_limited(&path, MAX_PATCH_BYTES)?;
+            let (redacted, found) = scanner.redact(&text);
+            if !found.is_empty() {
+                system::write_private(&path, &redacted)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Puts right what a killed process left in this worktree. Returns what was done; `None` when there was nothing.
 pub fn recover(flows: &Flows, ask: Ask<'_>) -> Result<Option<String>, Failure> {
     let repository = flows.repository()?;
-    let home = home(flows)?;
+    let home = flows.home()?;
     let _lock = ApplyLock::take(&repository)?;
     land::recover(&repository, &home.join("kept"), ask)
         .map_err(|trouble| Failure { hints: trouble.hints, ..Failure::new(Kind::Other, trouble.message) })
 }
 
-fn home(flows: &Flows) -> Result<PathBuf, Failure> {
-    let missing = || Failure::new(Kind::Other, "there is no home directory").hinted("Set ORACLE_HOME_DIR or HOME.");
-    flows.environment.oracle_home.clone().ok_or_else(missing)
-}
-
 fn session_patch(home: &Path, name: Option<&str>) -> Result<PathBuf, Failure> {
+    let shelf = Shelf::of(home);
+    let found = match name {
+        Some(name) => shelf.session(name),
+        None => shelf.last(|session| session.has("diff.patch"))?,
+    };
     let missing = || match name {
-        Some(name) => Failure::new(Kind::Other, format!("there is no session with a patch and this name: {name}")),
+        Some(name) => Failure::new(Kind::Other, format!("there is no session with this name: {name}")),
         None => Failure::new(Kind::Other, "there is no session with a patch"),
     };
-    let folder = Session::find(home, name).ok_or_else(|| missing().hinted("git oracle apply --patch FILE"))?;
-    Ok(folder.join("diff.patch"))
+    let session = found.ok_or_else(|| missing().hinted("git oracle session list"))?;
+    Ok(session.directory.join("diff.patch"))
 }
 
 fn conclude(outcome: &mut Outcome, ended: Result<(), Trouble>, began: Instant) {
@@ -256,7 +288,7 @@ fn conclude(outcome: &mut Outcome, ended: Result<(), Trouble>, began: Instant) {
 }
 
 /// Returns how long it has been since then.
-fn millis(since: Instant) -> u64 {
+pub(in crate::flows) fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 

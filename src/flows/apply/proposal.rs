@@ -54,11 +54,16 @@ impl Proposal {
     }
 
     /// Returns what a reply proposes for the files of HEAD. A file with a hunk that has no place is left out whole.
-    pub fn of_reply(reply: &[u8], repository: &Repository, terms: &Terms) -> Result<Self, Failure> {
+    /// `base` is the commit that the reply was asked about: a file that changed since is merged.
+    pub fn of_reply(reply: &[u8], base: Option<&str>, repository: &Repository, terms: &Terms) -> Result<Self, Failure> {
         let files = repository.commit_files(repository.head()?.as_ref())?;
+        let base = match base {
+            Some(revision) => Some(repository.commit_files(Some(&repository.resolve(revision)?))?),
+            None => None,
+        };
         // What lies outside a prefix is judged hunk by hunk.
         let wanted = extract::Terms { strict: terms.strict, restrict: None };
-        let (extraction, plan) = place_reply(reply, &Placing { files, base: None });
+        let (extraction, plan) = place_reply(reply, &Placing { files, base });
         let mut found = Found {
             score: extraction.score().map(i64::from),
             blocks: Some(extraction.candidates.len() as u64),

@@ -10,6 +10,7 @@ use crate::base::put_path;
 use crate::flows::Failure;
 use crate::flows::Kind;
 use crate::policy::ApplyMode;
+use crate::secret::Scanner;
 
 /// How it ended. Each status has one exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +22,11 @@ pub enum Status {
     ApplyFailed,
     CommitFailed,
     GateFailed,
+    SecretDetected,
     ApprovalRequired,
     PushFailed,
+    Timeout,
+    Unavailable,
     Interrupted,
     Error,
 }
@@ -38,8 +42,11 @@ impl Status {
             Status::ApplyFailed => "apply_failed",
             Status::CommitFailed => "commit_failed",
             Status::GateFailed => "gate_failed",
+            Status::SecretDetected => "secret_detected",
             Status::ApprovalRequired => "approval_required",
             Status::PushFailed => "push_failed",
+            Status::Timeout => "timeout",
+            Status::Unavailable => "unavailable",
             Status::Interrupted | Status::Error => "error",
         }
     }
@@ -78,10 +85,12 @@ impl<E: Into<Failure>> From<E> for Trouble {
     fn from(error: E) -> Self {
         let failure: Failure = error.into();
         let (status, kind) = match failure.kind {
-            Kind::Other | Kind::Usage => (Status::Error, "unknown_failure"),
+            Kind::Other | Kind::Usage | Kind::Unavailable | Kind::TimedOut => (Status::Error, "unknown_failure"),
+            Kind::Interrupted => (Status::Interrupted, "interrupted"),
             Kind::DiffMissing => (Status::DiffMissing, "ambiguous_goal"),
             Kind::InvalidDiff => (Status::InvalidDiff, "ambiguous_goal"),
             Kind::GateFailed => (Status::GateFailed, "permission_denied"),
+            Kind::SecretDetected => (Status::SecretDetected, "secret_detected"),
             Kind::ApprovalRequired => (Status::ApprovalRequired, "approval_required"),
         };
         Trouble { status, kind, message: failure.message, hints: failure.hints }
@@ -129,7 +138,6 @@ pub struct Outcome {
     pub status: Status,
     pub mode: ApplyMode,
     pub session: String,
-    pub platform: Option<String>,
     pub diff_found: bool,
     pub diff_validated: bool,
     pub diff_applied: bool,
@@ -145,12 +153,45 @@ pub struct Outcome {
     pub apply_error: Option<String>,
     pub commit_error: Option<String>,
     pub push_error: Option<String>,
+    /// The labels of the secrets that the patch adds, when it was looked at.
+    pub secrets: Option<Vec<String>>,
+    pub heard: Heard,
     pub gate: Option<Value>,
     pub tests: Option<Vec<TestResult>>,
     pub error: Option<Trouble>,
+    /// What was agreed, as a patch of its own; empty when nothing got that far. Not part of the document.
+    pub agreed_patch: Vec<u8>,
     /// What a person should know; not part of the document.
     pub notes: Vec<String>,
     pub phases: Phases,
+}
+
+/// How an answer was come by. Nothing of it applies where nobody was asked. Times are milliseconds.
+#[derive(Debug, Clone, Default)]
+pub struct Heard {
+    pub platform: Option<String>,
+    pub turns: Option<u64>,
+    pub retries: u64,
+    pub prompt_chars: Option<u64>,
+    pub completion_path: Option<String>,
+    pub signals: Option<Value>,
+    pub sidebar: Option<bool>,
+    pub capture: Option<String>,
+    pub request_id: Option<String>,
+    pub request_id_seen: Option<bool>,
+    /// Pictures and copies of the page.
+    pub snapshots: Vec<String>,
+    pub start_ms: Option<u64>,
+    pub ready_ms: Option<u64>,
+    pub type_ms: Option<u64>,
+    pub first_token_ms: Option<u64>,
+    pub stream_ms: Option<u64>,
+    pub quiet_ms: Option<u64>,
+    pub capture_ms: Option<u64>,
+    pub mutations: Option<u64>,
+    pub prompt_bytes: Option<u64>,
+    pub response_bytes: Option<u64>,
+    pub attachments: Option<u64>,
 }
 
 /// Where the time went, in milliseconds.
@@ -167,7 +208,6 @@ impl Outcome {
             status: Status::Error,
             mode,
             session: session.to_owned(),
-            platform: None,
             diff_found: false,
             diff_validated: false,
             diff_applied: false,
@@ -183,11 +223,30 @@ impl Outcome {
             apply_error: None,
             commit_error: None,
             push_error: None,
+            secrets: None,
+            heard: Heard::default(),
             gate: None,
             tests: None,
             error: None,
+            agreed_patch: Vec::new(),
             notes: Vec::new(),
             phases: Phases::default(),
+        }
+    }
+
+    /// Takes secrets out of everything that other programs said.
+    pub fn redact(&mut self, scanner: &Scanner) {
+        let clean = |text: &mut String| {
+            let (redacted, found) = scanner.redact(text.as_bytes());
+            if !found.is_empty() {
+                *text = String::from_utf8_lossy(&redacted).into_owned();
+            }
+        };
+        [&mut self.apply_error, &mut self.commit_error, &mut self.push_error].into_iter().flatten().for_each(clean);
+        self.notes.iter_mut().for_each(clean);
+        if let Some(trouble) = &mut self.error {
+            clean(&mut trouble.message);
+            trouble.hints.iter_mut().for_each(clean);
         }
     }
 
@@ -195,7 +254,7 @@ impl Outcome {
     pub fn to_json(&self) -> Value {
         json!({
             "status": self.status.as_str(),
-            "platform": self.platform,
+            "platform": self.heard.platform,
             "diffFound": self.diff_found,
             "diffValidated": self.diff_validated,
             "diffApplied": self.diff_applied,
@@ -203,10 +262,10 @@ impl Outcome {
             "branch": self.branch,
             "commitSha": self.commit,
             "pushed": self.pushed,
-            "retryCount": 0,
-            "turns": null,
+            "retryCount": self.heard.retries,
+            "turns": self.heard.turns,
             "elapsedMs": self.elapsed_ms,
-            "promptChars": null,
+            "promptChars": self.heard.prompt_chars,
             "responseChars": self.found.response_chars,
             "patchBytes": self.patch_bytes,
             "diffPath": self.diff_path,
@@ -217,16 +276,19 @@ impl Outcome {
             "gitApplyError": self.apply_error,
             "gitCommitError": self.commit_error,
             "gitPushError": self.push_error,
-            "secretScan": null,
+            "secretScan": self.secrets.as_ref().map(|labels| json!({
+                "status": if labels.is_empty() { "ok" } else { "matches_detected" },
+                "matches": labels,
+            })),
             "gate": self.gate,
             "tests": self.tests,
-            "completionPath": null,
-            "copilotSignals": null,
-            "sidebarDetected": null,
-            "capture": null,
-            "requestId": null,
-            "requestIdSeen": null,
-            "snapshots": null,
+            "completionPath": self.heard.completion_path,
+            "copilotSignals": self.heard.signals,
+            "sidebarDetected": self.heard.sidebar,
+            "capture": self.heard.capture,
+            "requestId": self.heard.request_id,
+            "requestIdSeen": self.heard.request_id_seen,
+            "snapshots": self.heard.platform.is_some().then_some(&self.heard.snapshots),
             "error": self.error.as_ref().map(|trouble| json!({
                 "kind": trouble.kind,
                 "message": trouble.message,
@@ -238,20 +300,20 @@ impl Outcome {
     /// Returns the document of the metrics.
     pub fn metrics(&self) -> Value {
         json!({
-            "startMs": null,
-            "readyMs": null,
-            "typeMs": null,
-            "firstTokenMs": null,
-            "streamMs": null,
-            "quietMs": null,
-            "captureMs": null,
+            "startMs": self.heard.start_ms,
+            "readyMs": self.heard.ready_ms,
+            "typeMs": self.heard.type_ms,
+            "firstTokenMs": self.heard.first_token_ms,
+            "streamMs": self.heard.stream_ms,
+            "quietMs": self.heard.quiet_ms,
+            "captureMs": self.heard.capture_ms,
             "extractMs": self.phases.extract,
             "applyMs": self.phases.apply,
             "testMs": self.phases.test,
-            "mutations": null,
-            "promptBytes": null,
-            "responseBytes": null,
-            "attachments": null,
+            "mutations": self.heard.mutations,
+            "promptBytes": self.heard.prompt_bytes,
+            "responseBytes": self.heard.response_bytes,
+            "attachments": self.heard.attachments,
         })
     }
 }

@@ -21,7 +21,7 @@ use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::activate::removed_task;
-use crate::flows::active::protected;
+use crate::flows::active::in_force;
 use crate::flows::active::repo_config;
 use crate::flows::apply::ApplyMode;
 use crate::flows::apply::Outcome;
@@ -41,6 +41,7 @@ use crate::flows::apply::push;
 use crate::flows::gate::refused;
 use crate::flows::hooks::Summary;
 use crate::flows::hooks::standing;
+use crate::flows::secrets::Guard;
 use crate::git::ApplyLock;
 use crate::git::Became;
 use crate::git::Candidate;
@@ -50,6 +51,7 @@ use crate::git::Pin;
 use crate::git::Repository;
 use crate::policy::MissingContract;
 use crate::policy::Protected;
+use crate::secret::Scanner;
 use crate::system;
 
 /// One proposal being carried out. `review` makes one for each reply.
@@ -61,12 +63,15 @@ pub(in crate::flows) struct Work<'a> {
     pub terms: &'a Terms,
     pub mode: ApplyMode,
     pub person: &'a Person<'a>,
+    /// Takes secrets out of what is kept.
+    pub scanner: &'a Scanner,
 }
 
 /// What holds in the repository.
 struct Law {
     contract: Option<(Box<Contract>, Pin)>,
     protected: Protected,
+    guard: Guard,
 }
 
 impl Law {
@@ -81,7 +86,8 @@ impl Work<'_> {
         let began = Instant::now();
         outcome.found = proposal.found.clone();
         outcome.patch_bytes = Some(proposal.patch.len() as u64);
-        let path = self.session.write("diff.patch", &proposal.patch)?;
+        // What is kept is kept without secrets.
+        let path = self.session.write("diff.patch", &self.scanner.redact(&proposal.patch).0)?;
         outcome.diff_path = Some(path.display().to_string());
         self.session.record("extracted", json!({"sha256": Sha256Hex::of(&proposal.patch)}))?;
         if let Some(refusal) = &proposal.found.refusal {
@@ -111,6 +117,7 @@ impl Work<'_> {
             place: self.repository.zip(head),
             contract: law.contract(),
             protected: &law.protected,
+            scanner: law.guard.scanner(),
             prefix: self.terms.prefix.as_deref(),
             strict: self.terms.strict,
         };
@@ -121,6 +128,7 @@ impl Work<'_> {
         outcome.diff_found = true;
         outcome.phases.extract = Some(millis(began));
         let chosen = self.choose(&mut judgement, &bench, outcome)?;
+        outcome.agreed_patch.clone_from(&chosen.patch);
         if law.contract.is_none() {
             outcome.notes.push("no contract was active: judged by the rules that always hold".to_owned());
         }
@@ -205,7 +213,7 @@ impl Work<'_> {
         let Some(repository) = self.repository else {
             let protected = Protected::new(None, Vec::new());
             let protected = protected.map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
-            return Ok(Law { contract: None, protected });
+            return Ok(Law { contract: None, protected, guard: Guard::built_in() });
         };
         let state = ActiveContract::load(repository)?;
         let trouble = |state: &ActiveContract, message: String| {
@@ -214,8 +222,8 @@ impl Work<'_> {
         };
         match state {
             ActiveContract::Active { contract, pin } => {
-                let protected = protected(repository, Some(&contract))?;
-                Ok(Law { contract: Some((contract, pin)), protected })
+                let (protected, guard) = in_force(repository, Some(&contract))?;
+                Ok(Law { contract: Some((contract, pin)), protected, guard })
             }
             ActiveContract::Missing => {
                 if let Some(task) = removed_task(repository, &EventLog::of(&repository.common_dir))? {
@@ -231,7 +239,8 @@ impl Work<'_> {
                         "no contract is active, and the hooks here would refuse the commit".to_owned(),
                     ));
                 }
-                Ok(Law { contract: None, protected: protected(repository, None)? })
+                let (protected, guard) = in_force(repository, None)?;
+                Ok(Law { contract: None, protected, guard })
             }
             _ => {
                 let message = state.trouble().unwrap_or("the contract cannot be used").to_owned();
@@ -242,12 +251,14 @@ impl Work<'_> {
 
     /// Decides what of a patch gets in.
     fn choose(&self, judgement: &mut Judgement, bench: &Bench<'_>, outcome: &mut Outcome) -> Result<Chosen, Trouble> {
+        outcome.secrets = Some(judgement.secrets.clone());
         outcome.gate = Some(judgement.report.to_json());
         outcome.hunks = judgement.verdicts();
         if let Some((trouble, reason)) = judgement.refusal(self.terms.accept) {
             outcome.diff_reason = reason;
             outcome.diff_validated = trouble.status != Status::InvalidDiff;
-            if let (Some((repository, _)), Status::GateFailed) = (bench.place, trouble.status) {
+            let refused = matches!(trouble.status, Status::GateFailed | Status::SecretDetected);
+            if let (Some((repository, _)), true) = (bench.place, refused) {
                 let task = bench.contract.map(|contract| contract.file.task_id.as_str());
                 self.remember(repository, task, "PATCH_REFUSED", outcome)?;
             }
@@ -297,6 +308,18 @@ impl Work<'_> {
                 .hinted("Make the patch against the present HEAD."));
         }
         let became = candidate.changes(candidate.tree()?)?;
+        // A binary patch shows what it adds only when it is applied.
+        for (path, new) in &became {
+            if let Some((_, content)) = new
+                && content.contains(&0)
+                && let Some(finding) = law.guard.scanner().scan(content).first()
+            {
+                outcome.secrets.get_or_insert_default().push(finding.label.clone());
+                let message = format!("what the patch makes has a secret ({}): {path}", finding.label);
+                return Err(Trouble::new(Status::SecretDetected, "secret_detected", message)
+                    .hinted("Leave this file out of the patch."));
+            }
+        }
         if let Some(path) = mismatch(chosen, &became) {
             let message = format!("git apply made something else of it than the patch says: {path}");
             outcome.apply_error = Some(message.clone());

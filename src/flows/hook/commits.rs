@@ -9,7 +9,7 @@ use crate::change::StepKind;
 use crate::contract::Contract;
 use crate::flows::ActiveContract;
 use crate::flows::Failure;
-use crate::flows::active::protected;
+use crate::flows::active::in_force;
 use crate::flows::hook::Decision;
 use crate::flows::hook::RefUpdate;
 use crate::flows::hook::missing;
@@ -51,12 +51,13 @@ pub(super) fn judge_transaction(repository: &Repository, updates: &[RefUpdate]) 
 /// Tells whether the commits let themselves be judged without listing refs, and fit. A no says nothing.
 fn passes_at_a_glance(repository: &Repository, branches: &[RefUpdate], tips: &[Oid]) -> Result<bool, Failure> {
     let ActiveContract::Active { contract, .. } = ActiveContract::load(repository)? else { return Ok(false) };
-    let protected = protected(repository, Some(&contract))?;
+    let (protected, guard) = in_force(repository, Some(&contract))?;
+    let watch = guard.watch();
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
     let names: Vec<&str> = branches.iter().map(|update| update.name.as_str()).collect();
     let passes = |id: &Oid| {
         repository
-            .glance_at_commit(*id, &names, &Look { in_scope: &in_scope })
+            .glance_at_commit(*id, &names, &Look { in_scope: &in_scope, secrets: Some(&watch) })
             .is_some_and(|set| gate::judge(&set, &contract, &protected).verdict < Verdict::Block)
     };
     Ok(tips.iter().all(passes))
@@ -92,9 +93,10 @@ pub(super) fn judge_new(repository: &Repository, tips: &[Oid], mut known: Vec<Oi
 
 /// Judges what is new: each commit, and what they change in all.
 pub(super) fn judge_by(repository: &Repository, contract: &Contract, news: &News) -> Result<Report, Failure> {
-    let protected = protected(repository, Some(contract))?;
+    let (protected, guard) = in_force(repository, Some(contract))?;
+    let watch = guard.watch();
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let set = collect(repository, news, &Look { in_scope: &in_scope });
+    let set = collect(repository, news, &Look { in_scope: &in_scope, secrets: Some(&watch) });
     Ok(gate::judge(&set, contract, &protected))
 }
 

@@ -4,7 +4,7 @@ use crate::base::Oid;
 use crate::base::RepoPath;
 use crate::flows::ActiveContract;
 use crate::flows::Failure;
-use crate::flows::active::protected;
+use crate::flows::active::in_force;
 use crate::flows::hook::Decision;
 use crate::flows::hook::missing;
 use crate::gate;
@@ -19,9 +19,10 @@ pub(super) fn judge(repository: &Repository, other_parent_ids: &[Oid]) -> Result
     let ActiveContract::Active { contract, .. } = &state else {
         return missing::decide(repository, &state, |look| repository.staged_onto(other_parent_ids, look));
     };
-    let protected = protected(repository, Some(contract))?;
+    let (protected, guard) = in_force(repository, Some(contract))?;
+    let watch = guard.watch();
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let look = Look { in_scope: &in_scope };
+    let look = Look { in_scope: &in_scope, secrets: Some(&watch) };
     // What is seen at a glance only lets a change in. A refusal and its reasons come from the general path.
     if other_parent_ids.is_empty()
         && let Some(set) = repository.glance_at_index(&look)

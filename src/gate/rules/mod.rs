@@ -8,6 +8,7 @@ mod mode_change;
 mod out_of_scope;
 mod protected_path;
 mod read_only;
+mod secret;
 mod source;
 mod submodule;
 mod symlink;
@@ -60,7 +61,7 @@ type Check = fn(&Context<'_>) -> Vec<Finding>;
 const PLACE: [Check; 4] = [unsafe_path::check, read_only::check, protected_path::check, out_of_scope::check];
 
 /// Rules about what a change inside the scope is. All of them speak.
-const NATURE: [Check; 7] = [
+const NATURE: [Check; 8] = [
     unreadable::check,
     source::check,
     submodule::check,
@@ -68,6 +69,7 @@ const NATURE: [Check; 7] = [
     binary::check,
     mode_change::check,
     bidi_control::check,
+    secret::check,
 ];
 
 /// Returns everything that the rules have against a change.
@@ -100,6 +102,7 @@ mod tests {
             protected_path::path_examples(),
             protected_path::test_examples(),
             read_only::examples(),
+            secret::examples(),
             source::rename_examples(),
             source::copy_examples(),
             submodule::examples(),

@@ -11,6 +11,7 @@ use std::cell::Cell;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::time::Instant;
 
 use data_encoding::BASE64;
 use fantoccini::Client;
@@ -42,8 +43,10 @@ use crate::transport::wait::runtime;
 const PROMPT: Duration = Duration::from_secs(20);
 /// A command that moves much: a long script argument, a file, a picture.
 const BULKY: Duration = Duration::from_secs(60);
+/// What a page may take longer than it was told.
+const SPARE: Duration = Duration::from_secs(1);
 /// What a driver may take longer than it was told.
-const GRACE: Duration = Duration::from_secs(4);
+const GRACE: Duration = Duration::from_secs(3);
 const CLOSING: Duration = Duration::from_secs(2);
 
 /// The name under which WebDriver passes elements.
@@ -65,6 +68,7 @@ pub struct Browser {
     session_id: String,
     source: Source,
     page_limit: Cell<Duration>,
+    script_limit: Cell<Duration>,
     /// A command was given up: the driver is still busy with it and would not answer another.
     is_stuck: Cell<bool>,
     // Last, so that it outlives what runs on it.
@@ -103,6 +107,7 @@ impl Browser {
             session_id,
             source,
             page_limit: Cell::new(Duration::ZERO),
+            script_limit: Cell::new(Duration::ZERO),
             is_stuck: Cell::new(false),
             runtime,
         };
@@ -123,8 +128,7 @@ impl Browser {
     /// Goes to a page and returns when its document is there; what it shows, only its elements prove.
     pub fn goto(&self, url: &str, limit: Duration) -> Result<(), Fault> {
         if self.page_limit.replace(limit) != limit {
-            let milliseconds = limit.as_millis() as u64;
-            self.run("set a time limit", PROMPT, Command::post("timeouts", &json!({"pageLoad": milliseconds})))?;
+            self.set_limit("pageLoad", limit)?;
         }
         let doing = format!("open {}", without_secrets(url));
         self.run(&doing, limit + GRACE, Command::post("url", &json!({"url": url}))).map(drop)
@@ -163,10 +167,21 @@ impl Browser {
     /// The script has to answer within `slice`, if only to say that there is nothing yet: until then nothing else can be
     /// asked. Its answer is an object, so that silence is never taken for one.
     pub fn wait_in_page(&self, script: &str, args: &[Value], slice: Duration) -> Result<Value, Fault> {
+        // Behind its own limit the driver is free again, so that the session can be ended even when the page is stuck.
+        let script_limit = slice + SPARE;
+        if self.script_limit.replace(script_limit) != script_limit {
+            self.set_limit("script", script_limit)?;
+        }
         let command = Command::post("execute/async", &json!({"script": script, "args": args}));
-        match self.run("wait for the page", slice + GRACE, command)? {
-            answer @ Value::Object(_) => Ok(answer),
-            _ => Err(drifted("the page did not answer; a dialog that opened cut it off")),
+        let asked = Instant::now();
+        match self.try_run("wait for the page", script_limit + GRACE, command)? {
+            Ok(answer @ Value::Object(_)) => Ok(answer),
+            Ok(_) => Err(drifted("the page did not answer; a dialog that opened cut it off")),
+            // Early, the same error says that the page was left.
+            Err(error) if error.is_script_timeout() && asked.elapsed() >= slice => {
+                Err(crashed(format!("the page did not answer for {} seconds", script_limit.as_secs())))
+            }
+            Err(error) => Err(fault("wait for the page", error)),
         }
     }
 
@@ -212,6 +227,11 @@ impl Browser {
             guarded.owns_tab(&handle);
         }
         Ok(())
+    }
+
+    fn set_limit(&self, of: &str, limit: Duration) -> Result<(), Fault> {
+        let limits = json!({of: limit.as_millis() as u64});
+        self.run("set a time limit", PROMPT, Command::post("timeouts", &limits)).map(drop)
     }
 
     /// Returns the id of an element.
@@ -275,7 +295,8 @@ impl Drop for Browser {
                 // The client would wait in line behind the command that was given up.
                 drop(client);
                 if let Source::Remote(endpoint) = &self.source {
-                    let _ = delete_session(&self.runtime, endpoint, &self.session_id);
+                    // It is heard when the driver is free again, whether or not we wait for it.
+                    let _ = delete_session(&self.runtime, endpoint, &self.session_id, CLOSING);
                 }
             } else {
                 let closing = async move { client.close().await };
@@ -289,10 +310,10 @@ impl Drop for Browser {
 /// Ends a session that a run of ours left on a remote WebDriver. One that is gone is fine.
 pub fn end_remote_session(endpoint: &Endpoint, session_id: &str) -> Result<(), Fault> {
     let runtime = runtime().map_err(|error| crashed(format!("failed to prepare for a browser: {error}")))?;
-    delete_session(&runtime, endpoint, session_id)
+    delete_session(&runtime, endpoint, session_id, PROMPT)
 }
 
-fn delete_session(runtime: &Runtime, endpoint: &Endpoint, session_id: &str) -> Result<(), Fault> {
+fn delete_session(runtime: &Runtime, endpoint: &Endpoint, session_id: &str, limit: Duration) -> Result<(), Fault> {
     let is_plain =
         !session_id.is_empty() && session_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if !is_plain {
@@ -302,7 +323,7 @@ fn delete_session(runtime: &Runtime, endpoint: &Endpoint, session_id: &str) -> R
         let client = existing(endpoint, session_id).await?;
         client.close().await.map_err(NewSessionError::UnexpectedError)
     };
-    match runtime.block_on(async { tokio::time::timeout(PROMPT, ending).await }) {
+    match runtime.block_on(async { tokio::time::timeout(limit, ending).await }) {
         Ok(Ok(())) => Ok(()),
         Ok(Err(NewSessionError::UnexpectedError(error))) if error.is_invalid_session_id() => Ok(()),
         Ok(Err(error)) => Err(wording::no_session(&Source::Remote(endpoint.clone()), error)),

@@ -100,7 +100,7 @@ pub(super) fn no_session(source: &Source, error: NewSessionError) -> Fault {
             FaultKind::BrowserCrashed,
             format!("the browser did not start: {said}"),
             format!(
-                "Run it by hand on the same profile: its own words say more. A profile in its default place is refused for driven browsers: {}",
+                "Run it by hand on the same profile: its own words say more. Google Chrome refuses a driver on a profile in its usual place: {}",
                 profile.data_dir.display()
             ),
         ),

@@ -122,13 +122,15 @@ struct Guard<'a> {
 
 impl<'a> Guard<'a> {
     fn start(order: &'a Order) -> Result<Self, Fault> {
-        let mut held = order.profile.as_deref().map(|profile| Held::take(profile, order.patience)).transpose()?;
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             let message = format!("failed to {what}: {error}");
             Fault::new(FaultKind::DriverMissing, message, "git oracle doctor")
         };
         let (sender, events) = mpsc::channel();
         listen(&sender).map_err(|error| failed("watch over the driver", &error))?;
+        let is_over = || matches!(events.try_recv(), Ok(Event::Done));
+        let take = |profile: &Path| Held::take(profile, order.patience, &is_over);
+        let mut held = order.profile.as_deref().map(take).transpose()?;
         if let Some(held) = &mut held {
             held.note(Some(&order.temporary));
         }

@@ -92,6 +92,19 @@ impl Guarded {
         Err(Fault::new(FaultKind::DriverMissing, message, "git oracle doctor"))
     }
 
+    /// Returns when the program has ended by itself.
+    pub(in crate::transport) fn wait(self) -> Result<(), Fault> {
+        loop {
+            match self.words.recv_timeout(LISTEN) {
+                Ok(Word::Fault(fault)) => return Err(fault),
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) if system::interrupted() => return Err(Fault::interrupted()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
     /// Tells the guard which tab of a foreign browser is ours.
     pub(in crate::transport) fn owns_tab(&mut self, tab: &str) {
         if let Some(pipe) = &mut self.child.stdin {

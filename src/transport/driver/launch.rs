@@ -23,9 +23,6 @@ const OWN_SESSION: Duration = Duration::from_secs(60);
 /// A session on a grid, which may have a queue.
 const REMOTE_SESSION: Duration = Duration::from_secs(300);
 
-/// A scripts waits in slices that are shorter; the driver's own limit must never be the one that is reached.
-const SCRIPT_LIMIT: Duration = Duration::from_secs(300);
-
 const VISIBLE: [&str; 6] = [
     "--no-first-run",
     "--disable-background-networking",
@@ -126,7 +123,6 @@ impl Source {
             "browserName": "chrome",
             "pageLoadStrategy": "eager",
             "unhandledPromptBehavior": "dismiss",
-            "timeouts": {"script": SCRIPT_LIMIT.as_millis() as u64},
             "goog:chromeOptions": options,
         });
         match capabilities {

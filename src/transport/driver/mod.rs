@@ -8,6 +8,7 @@ mod guard;
 mod guarded;
 mod launch;
 mod machine;
+mod plain;
 mod profile;
 
 pub use devtools::parse_address;
@@ -20,4 +21,5 @@ pub use launch::Launch;
 pub(super) use launch::Source;
 pub use machine::Configured;
 pub use machine::Machine;
+pub use plain::show_to_person;
 pub use profile::Profile;

@@ -79,8 +79,9 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Takes the lock, for which it waits as long as `patience`, and makes sure that no browser is left there.
-    pub(super) fn take(data_dir: &Path, patience: Duration) -> Result<Self, Fault> {
+    /// Takes the lock, for which it waits as long as `patience` and nobody says that it is in vain, and makes sure that no
+    /// browser is left there.
+    pub(super) fn take(data_dir: &Path, patience: Duration, in_vain: &dyn Fn() -> bool) -> Result<Self, Fault> {
         let unusable = |error: &dyn std::fmt::Display| {
             let message = format!("the profile cannot be used, {error}: {}", data_dir.display());
             Fault::new(FaultKind::ProfileInUse, message, "Name another one with CHROME_PROFILE_DIR.")
@@ -94,6 +95,7 @@ impl Held {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(std::fs::TryLockError::Error(error)) => return Err(unusable(&error)),
+                Err(std::fs::TryLockError::WouldBlock) if in_vain() => return Err(Fault::interrupted()),
                 Err(std::fs::TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(POLL),
                 Err(std::fs::TryLockError::WouldBlock) => {
                     let holder = read(&mut file).pid;
@@ -194,14 +196,14 @@ mod tests {
     fn a_profile_is_used_by_one_at_a_time_and_only_its_owner_may_look() {
         let dir = tempfile::tempdir().unwrap();
         let data_dir = dir.path().join("profiles/default");
-        let mut held = Held::take(&data_dir, Duration::ZERO).unwrap();
+        let mut held = Held::take(&data_dir, Duration::ZERO, &|| false).unwrap();
         held.note(None);
         assert_eq!(std::fs::metadata(&data_dir).unwrap().permissions().mode() & 0o777, 0o700);
-        let fault = Held::take(&data_dir, Duration::ZERO).err().unwrap();
+        let fault = Held::take(&data_dir, Duration::ZERO, &|| false).err().unwrap();
         assert_eq!(fault.kind, FaultKind::ProfileInUse);
         assert!(fault.message.contains(&std::process::id().to_string()), "{fault}");
         drop(held);
-        Held::take(&data_dir, Duration::ZERO).unwrap();
+        Held::take(&data_dir, Duration::ZERO, &|| false).unwrap();
     }
 
     #[test]
@@ -210,14 +212,14 @@ mod tests {
         for (name, goes) in [("git-oracle-1-2", true), ("precious", false)] {
             let temporary = dir.path().join(name);
             std::fs::create_dir(&temporary).unwrap();
-            Held::take(dir.path(), Duration::ZERO).unwrap().note(Some(&temporary));
-            Held::take(dir.path(), Duration::ZERO).unwrap().note(None);
+            Held::take(dir.path(), Duration::ZERO, &|| false).unwrap().note(Some(&temporary));
+            Held::take(dir.path(), Duration::ZERO, &|| false).unwrap().note(None);
             assert_eq!(!temporary.exists(), goes, "{name}");
         }
         let link = dir.path().join("git-oracle-link");
         symlink(dir.path().join("precious"), &link).unwrap();
-        Held::take(dir.path(), Duration::ZERO).unwrap().note(Some(&link));
-        Held::take(dir.path(), Duration::ZERO).unwrap();
+        Held::take(dir.path(), Duration::ZERO, &|| false).unwrap().note(Some(&link));
+        Held::take(dir.path(), Duration::ZERO, &|| false).unwrap();
         assert!(dir.path().join("precious").exists() && link.is_symlink());
     }
 

@@ -2,6 +2,7 @@
 
 mod model;
 mod random;
+mod unzip;
 mod witness;
 
 use std::path::Path;
@@ -17,6 +18,7 @@ pub use model::Model;
 pub use model::Terms;
 pub use random::Random;
 pub use random::sequences;
+pub use unzip::read_back as unzip;
 pub use witness::Asked;
 pub use witness::Witness;
 

@@ -5,7 +5,7 @@ use crate::base::RepoPath;
 use crate::base::Sha256Hex;
 use crate::flows::ActiveContract;
 use crate::flows::Failure;
-use crate::flows::active::protected;
+use crate::flows::active::in_force;
 use crate::flows::gate::refused as without_contract;
 use crate::flows::hook::agent::Refused;
 use crate::flows::hook::agent::refused;
@@ -25,9 +25,10 @@ pub(super) fn judge(repository: &Repository) -> Result<Option<Refused>, Failure>
             false => refused(without_contract(&state), &[]),
         });
     };
-    let protected = protected(repository, Some(contract))?;
+    let (protected, guard) = in_force(repository, Some(contract))?;
+    let watch = guard.watch();
     let in_scope = |path: &RepoPath| contract.scope.covers(path);
-    let set = repository.worktree(&Look { in_scope: &in_scope })?;
+    let set = repository.worktree(&Look { in_scope: &in_scope, secrets: Some(&watch) })?;
     let mut report = gate::judge(&set, contract, &protected);
     let installed = installed(repository);
     report.violations.retain(|violation| !installed.iter().any(|place| violation.path.is_within(place.as_bytes())));

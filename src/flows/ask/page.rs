@@ -1,0 +1,216 @@
+//! Asking on a chat page.
+//!
+//! The ledger of the session is written before each act: `intent`, `typed`, `sending`, `sent`, `committed`, `captured`. A
+//! run that is killed leaves it behind, so that nobody has to guess whether something was sent.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::base::visible;
+use crate::evidence::EvidenceError;
+use crate::flows::apply::Outcome;
+use crate::flows::apply::Status;
+use crate::flows::apply::Trouble;
+use crate::flows::apply::millis;
+use crate::flows::ask::Ended;
+use crate::flows::ask::Progress;
+use crate::flows::ask::Talk;
+use crate::flows::ask::engine::ChatPage;
+use crate::flows::ask::record::Record;
+use crate::system::TemporaryFile;
+use crate::transport::Browser;
+use crate::transport::CompletionPath;
+use crate::transport::Fault;
+use crate::transport::FaultKind;
+use crate::transport::conversation::Answer;
+use crate::transport::conversation::Broken;
+use crate::transport::conversation::Clocks;
+use crate::transport::conversation::Conversation;
+use crate::transport::conversation::Message;
+use crate::transport::conversation::Phase;
+use crate::transport::conversation::Step;
+use crate::transport::conversation::Whereabouts;
+
+/// Puts the question on the page and brings the answer home.
+pub(super) fn talk(page: &ChatPage, talk: &Talk<'_>, outcome: &mut Outcome, record: &mut Record) -> Ended {
+    let fail = |trouble: Trouble| Ended { text: None, trouble: Some(trouble) };
+    let files = match keep_files(talk) {
+        Ok(files) => files,
+        Err(trouble) => return fail(trouble),
+    };
+    let ledger = Ledger { talk, began: Instant::now(), last: RefCell::new(None) };
+    if let Err(fault) = ledger.record("intent", json!({"requestId": talk.id.as_str(), "url": page.url})) {
+        return fail(trouble_of(fault, false));
+    }
+    talk.tell("starting the browser");
+    let browser = match Browser::start(&page.launch) {
+        Ok(browser) => browser,
+        Err(fault) => return fail(trouble_of(fault, false)),
+    };
+    outcome.heard.start_ms = Some(millis(ledger.began));
+    if let Some((endpoint, session_id)) = browser.remote_session() {
+        let facts = json!({"endpoint": endpoint.to_string(), "sessionId": session_id});
+        if let Err(fault) = ledger.record("remote", facts) {
+            return fail(trouble_of(fault, false));
+        }
+    }
+    let mut conversation = Conversation::new(browser, page.profile.clone());
+    let ended = ask(&mut conversation, page, &files, &ledger);
+    record.address = conversation.address().map(str::to_owned);
+    let (answer, trouble) = match ended {
+        Ok(answer) => (Some(answer), None),
+        Err(broken) => {
+            keep_picture(&conversation, talk, outcome);
+            let has_text = broken.partial.is_some();
+            (broken.partial.map(|answer| *answer), Some(trouble_of(broken.fault, has_text)))
+        }
+    };
+    conversation.close();
+    if let Some(answer) = &answer {
+        note(answer, talk, outcome);
+    }
+    Ended { text: answer.map(|answer| answer.text), trouble }
+}
+
+/// Writes what is attached to files that are gone when the talk is over.
+fn keep_files(talk: &Talk<'_>) -> Result<Vec<TemporaryFile>, Trouble> {
+    let keep = |name: &str, bytes: &[u8]| TemporaryFile::new(name, &mut |out| out.write_all(bytes));
+    let files = talk.parcel.attachments.iter().map(|attachment| keep(attachment.name, &attachment.bytes));
+    Ok(files.collect::<Result<_, _>>().map_err(crate::flows::Failure::from)?)
+}
+
+fn ask(
+    conversation: &mut Conversation,
+    page: &ChatPage,
+    files: &[TemporaryFile],
+    ledger: &Ledger<'_>,
+) -> Result<Answer, Broken> {
+    let talk = ledger.talk;
+    let paths: Vec<_> = files.iter().map(|file| file.path().to_owned()).collect();
+    let message = Message { request_id: talk.id, text: &talk.parcel.typed, files: &paths };
+    let clocks = Clocks { answer: talk.clocks.answer, stall: talk.clocks.stall };
+    let mut follow = |step: &Step| ledger.follow(step);
+    conversation.open(&page.url, page.model.as_deref(), &mut follow).map_err(|fault| Broken {
+        fault,
+        whereabouts: Whereabouts::Unsent,
+        partial: None,
+    })?;
+    conversation.ask(&message, &clocks, &mut follow)
+}
+
+/// What is written down while the talk goes on.
+struct Ledger<'a> {
+    talk: &'a Talk<'a>,
+    began: Instant,
+    last: RefCell<Option<&'static str>>,
+}
+
+impl Ledger<'_> {
+    fn record(&self, step: &str, facts: serde_json::Value) -> Result<(), Fault> {
+        self.talk.session.record(step, facts).map_err(|error: EvidenceError| {
+            let hint = "Check that there is room on the disk and that the session's folder is yours.";
+            Fault::new(FaultKind::SendUnclear, format!("the step {step} could not be written down: {error}"), hint)
+        })
+    }
+
+    /// Writes a step down, and shows where the talk is. An error ends the talk: what is not written is not done.
+    fn follow(&self, step: &Step) -> Result<(), Fault> {
+        if let Step::Watching { phase, characters, elapsed_ms, .. } = step {
+            let state = match phase {
+                Phase::Waiting => "waiting",
+                Phase::Thinking => "thinking",
+                Phase::Streaming => "answering",
+                Phase::Lost => "looking for the answer",
+                Phase::Throttled => "asked to wait",
+            };
+            if self.last.replace(Some(state)) != Some(state) {
+                self.talk.session.log(&format!("{state} after {elapsed_ms} ms, {characters} characters"));
+            }
+            let progress = Progress { state, characters: *characters, elapsed: self.began.elapsed() };
+            (self.talk.listener.progress)(progress);
+            return Ok(());
+        }
+        let facts = serde_json::to_value(step).unwrap_or_default();
+        let name = facts["step"].as_str().unwrap_or_default().to_owned();
+        self.talk.session.log(&visible(&facts.to_string()));
+        let state = match step {
+            Step::Opening { .. } => Some("opening the page"),
+            Step::Challenged => Some("waiting for the page to let go"),
+            Step::Attaching { .. } => Some("attaching files"),
+            Step::Typing { .. } => Some("typing"),
+            Step::Sending => Some("sending"),
+            _ => None,
+        };
+        if let Some(state) = state {
+            (self.talk.listener.progress)(Progress { state, characters: 0, elapsed: self.began.elapsed() });
+        }
+        // These are what a later run relies on; the others are for reading.
+        match step {
+            Step::Typed { .. }
+            | Step::Sending
+            | Step::Sent
+            | Step::Committed { .. }
+            | Step::Address { .. }
+            | Step::Captured { .. } => self.record(&name, facts),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Keeps the page as it was when something went wrong. What cannot be kept is no further trouble.
+fn keep_picture(conversation: &Conversation, talk: &Talk<'_>, outcome: &mut Outcome) {
+    let kept = conversation.screenshot().map(|picture| talk.session.write("screenshot-001.png", &picture));
+    if let Ok(Ok(path)) = kept {
+        outcome.heard.snapshots.push(path.display().to_string());
+    }
+    let kept = conversation.snapshot().map(|html| talk.session.write("snapshot-001.html", html.as_bytes()));
+    if let Ok(Ok(path)) = kept {
+        outcome.heard.snapshots.push(path.display().to_string());
+    }
+}
+
+/// Puts down how an answer was come by.
+fn note(answer: &Answer, talk: &Talk<'_>, outcome: &mut Outcome) {
+    let word = |value: serde_json::Value| value.as_str().map(str::to_owned);
+    let heard = &mut outcome.heard;
+    heard.capture = serde_json::to_value(answer.capture).ok().and_then(word);
+    heard.completion_path = serde_json::to_value(answer.path).ok().and_then(word);
+    heard.signals = serde_json::to_value(&answer.signals).ok();
+    heard.sidebar = Some(answer.sidebar);
+    heard.request_id_seen = Some(answer.id_seen);
+    heard.turns = Some(1);
+    heard.ready_ms = Some(answer.timing.ready_ms);
+    heard.type_ms = Some(answer.timing.type_ms);
+    heard.first_token_ms = Some(answer.timing.first_ms);
+    heard.stream_ms = Some(answer.timing.stream_ms);
+    heard.quiet_ms = Some(answer.timing.quiet_ms);
+    heard.capture_ms = Some(answer.timing.capture_ms);
+    heard.mutations = Some(answer.mutations);
+    heard.response_bytes = Some(answer.text.len() as u64);
+    heard.prompt_bytes = Some(talk.parcel.typed.len() as u64);
+    heard.attachments = Some(talk.parcel.attachments.len() as u64);
+    if !answer.sealed && answer.path != CompletionPath::TimeoutPartial {
+        outcome.notes.push(
+            "the answer does not carry the request id on its first and last line; the page itself shows whose it is"
+                .to_owned(),
+        );
+    }
+    if answer.clipped {
+        outcome
+            .notes
+            .push("the page shows a part of the answer cut short, and no way was found to the rest".to_owned());
+    }
+}
+
+/// Returns how a fault ends a run. What arrived before a time limit makes it a partial one.
+pub(super) fn trouble_of(fault: Fault, has_text: bool) -> Trouble {
+    let status = match fault.kind {
+        FaultKind::TimedOut if has_text => Status::Partial,
+        FaultKind::TimedOut => Status::Timeout,
+        FaultKind::Interrupted => Status::Interrupted,
+        _ => Status::Unavailable,
+    };
+    Trouble::new(status, fault.kind.as_str(), fault.message).hinted(fault.hint)
+}

@@ -1,0 +1,228 @@
+//! Rules: what a secret looks like, as data.
+
+use std::sync::OnceLock;
+
+use regex::bytes::Regex;
+use regex::bytes::RegexBuilder;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::secret::Scanner;
+use crate::secret::check::Check;
+use crate::secret::example::Examples;
+
+/// The rules that come with the program.
+const BUILT_IN: &str = include_str!("../../policies/secret_rules.json");
+
+/// How far from its keyword a match may reach, where a rule does not say.
+const DEFAULT_REACH: usize = 512;
+
+/// No rule reaches further, so that time stays linear.
+pub(super) const MAX_REACH: usize = 8192;
+
+/// No token that a built-in rule knows is shorter.
+const MIN_RUN: usize = 20;
+
+/// How far before its keyword a match may begin.
+const MAX_BEFORE: usize = 64;
+
+/// A rule as it is written: in `policies/secret_rules.json`, or as a table of `[[secrets.rules]]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleFile<E = Examples> {
+    /// The exact kind, which no other rule has.
+    pub id: String,
+    /// The family, which scripts rely on.
+    pub label: String,
+    #[serde(default)]
+    pub context: Context,
+    /// Texts without which there is no match. A match begins with one, or a few bytes before it.
+    #[serde(default)]
+    pub keywords: Vec<String>,
+    /// Whether upper and lower case are the same.
+    #[serde(default)]
+    pub fold: bool,
+    /// What the secret looks like; where there is a group, the group is the secret.
+    pub pattern: Option<String>,
+    /// How many bytes before the keyword a match can begin.
+    #[serde(default)]
+    pub before: usize,
+    /// How many bytes a match can have.
+    pub max: Option<usize>,
+    /// For a named value: words of which the name has at least one.
+    #[serde(default)]
+    pub names: Vec<String>,
+    #[serde(default)]
+    pub checks: Vec<Check>,
+    pub examples: E,
+}
+
+/// By what a secret is recognised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Context {
+    /// By itself: it stands alone, not inside of a word.
+    #[default]
+    Token,
+    /// By the text around it, which the pattern describes.
+    Text,
+    /// By the name that it is given to, and its shape.
+    Name,
+    /// By the name alone: a password.
+    Password,
+    /// By the name alone: a key or token of unknown make.
+    Secret,
+    /// By what it is when decoded.
+    Encoded,
+    /// A private key between its two lines.
+    Pem,
+    /// The values of a Kubernetes secret.
+    Kubernetes,
+}
+
+/// Why rules cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the secret rule {rule} {problem}")]
+pub struct RuleError {
+    pub rule: String,
+    pub problem: String,
+}
+
+/// A rule in force.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub id: String,
+    pub label: String,
+    pub context: Context,
+    pub keywords: Vec<String>,
+    pub fold: bool,
+    pub before: usize,
+    pub reach: usize,
+    pub names: Vec<String>,
+    pub checks: Vec<Check>,
+    /// How many characters of a token have to follow each other before the pattern is tried.
+    pub run: usize,
+    pattern: Option<String>,
+    /// Compiled when a keyword of it is met for the first time: most runs meet none.
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Rule {
+    /// Returns the pattern, compiled.
+    pub fn regex(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| self.pattern.as_deref().and_then(|pattern| self.compile(pattern).ok())).as_ref()
+    }
+
+    fn compile(&self, pattern: &str) -> Result<Regex, regex::Error> {
+        let anchored = match (self.context, self.before) {
+            (Context::Name, _) => format!(r"\A(?:{pattern})\z"),
+            (_, 0) => format!(r"\A(?:{pattern})"),
+            (_, _) => pattern.to_owned(),
+        };
+        RegexBuilder::new(&anchored).unicode(false).case_insensitive(self.fold).size_limit(1 << 20).build()
+    }
+}
+
+impl<E> From<RuleFile<E>> for Rule {
+    fn from(file: RuleFile<E>) -> Self {
+        Rule {
+            id: file.id,
+            label: file.label,
+            context: file.context,
+            keywords: file.keywords,
+            fold: file.fold,
+            before: file.before.min(MAX_BEFORE),
+            reach: file.max.unwrap_or(DEFAULT_REACH).min(MAX_REACH),
+            names: file.names,
+            checks: file.checks,
+            run: MIN_RUN,
+            pattern: file.pattern,
+            compiled: OnceLock::new(),
+        }
+    }
+}
+
+/// All rules in force.
+#[derive(Debug)]
+pub struct Rules {
+    pub(super) rules: Vec<Rule>,
+    /// Digests of values that are published as examples.
+    pub(super) published: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "E: Deserialize<'de>"))]
+struct RulesFile<E> {
+    rules: Vec<RuleFile<E>>,
+    published: Vec<String>,
+}
+
+impl Rules {
+    /// Returns the built-in rules.
+    pub fn built_in() -> Self {
+        // The examples are skipped: a test checks them, and a hook has no time to.
+        let file: RulesFile<IgnoredAny> = serde_json::from_str(BUILT_IN).expect("the embedded rules are valid");
+        Rules { rules: file.rules.into_iter().map(Rule::from).collect(), published: file.published }
+    }
+
+    /// Returns the built-in rules as they are written, with their examples.
+    pub fn built_in_files() -> Vec<RuleFile> {
+        let file: RulesFile<Examples> = serde_json::from_str(BUILT_IN).expect("the embedded rules are valid");
+        file.rules
+    }
+
+    /// Returns the built-in rules and these, each of which has to hold what its examples promise.
+    pub fn with(own: Vec<RuleFile>) -> Result<Self, RuleError> {
+        let mut all = Rules::built_in();
+        for file in own {
+            let problem = |problem: String| RuleError { rule: file.id.clone(), problem };
+            if all.rules.iter().any(|rule| rule.id == file.id) {
+                return Err(problem("has the id of another one".to_owned()));
+            }
+            if let Some(reason) = file.problem() {
+                return Err(problem(reason));
+            }
+            let rule = Rule { run: 0, ..Rule::from(file.clone()) };
+            let alone = Rules { rules: vec![rule], published: Vec::new() };
+            if let Some(rule) = alone.rules.first()
+                && let Some(pattern) = &rule.pattern
+                && let Err(error) = rule.compile(pattern)
+            {
+                let reason = error.to_string().lines().last().unwrap_or_default().to_owned();
+                return Err(problem(format!("has a pattern that is not a regular expression: {reason}")));
+            }
+            file.examples.check(&file.id, &Scanner::new(alone)).map_err(problem)?;
+            // Nobody knows how short a token somebody else has.
+            all.rules.push(Rule { run: 0, ..Rule::from(file) });
+        }
+        Ok(all)
+    }
+
+    /// Returns the id and the label of each rule.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rules.iter().map(|rule| (rule.id.as_str(), rule.label.as_str()))
+    }
+}
+
+impl RuleFile {
+    /// Returns why the rule can never match, or would match everywhere.
+    fn problem(&self) -> Option<String> {
+        let is_word =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !is_word(&self.id) || !is_word(&self.label) {
+            return Some("needs an id and a label of letters, digits and _".to_owned());
+        }
+        match self.context {
+            Context::Token | Context::Text if self.keywords.is_empty() => Some("needs keywords".to_owned()),
+            Context::Token | Context::Text if self.keywords.iter().any(|keyword| keyword.len() < 2) => {
+                Some("has a keyword of less than two bytes".to_owned())
+            }
+            Context::Name if self.names.is_empty() => Some("needs names".to_owned()),
+            Context::Token | Context::Text | Context::Name if self.pattern.is_none() => {
+                Some("needs a pattern".to_owned())
+            }
+            Context::Token | Context::Text | Context::Name => None,
+            _ => Some("has a context that only built-in rules have: use token, text or name".to_owned()),
+        }
+    }
+}
