@@ -2,12 +2,13 @@
 // It notes when the page changed, not when somebody looked, so that a quiet window is as long as it says.
 
 function startWatcher() {
-  const watcher = { requestId: input.requestId, changedAt: performance.now(), movedAt: performance.now(), mutations: 0, words: null, turns: 0, waiting: null, timer: 0, noticedAt: 0, firstAt: null };
+  const watcher = { requestId: input.requestId, changedAt: performance.now(), movedAt: performance.now(), mutations: 0, words: null, turns: 0, waiting: null, timer: 0, cost: 0, noticedAt: 0, firstAt: null };
   let touchedAt = performance.now();
   function look() {
     watcher.timer = 0;
     const now = performance.now();
     const seen = survey(watcher, touchedAt, now);
+    watcher.cost = performance.now() - now;
     watcher.seen = seen;
     watcher.waiting?.(seen);
     schedule(seen.next ?? 500);
@@ -22,7 +23,8 @@ function startWatcher() {
   watcher.observer = new MutationObserver((list) => {
     touchedAt = performance.now();
     watcher.mutations += list.length;
-    schedule(15);
+    // On a large page a look is dear: the page keeps most of its time for itself.
+    schedule(Math.max(15, 4 * watcher.cost));
   });
   watcher.observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ["class", "hidden", "disabled", "aria-busy", "aria-disabled", "aria-label", "data-state", "data-testid"] });
   watcher.look = look;
@@ -35,7 +37,7 @@ function startWatcher() {
 }
 
 function survey(watcher, touchedAt, now) {
-  refresh();
+  if (layout === null || watcher.seen?.state === "lost") refresh();
   const question = ourQuestion(input.requestId);
   const turns = question ? answerTurns(question) : [];
   const bodies = answerBodies(turns);
