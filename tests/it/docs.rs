@@ -90,6 +90,7 @@ fn every_rule_and_every_command_is_documented() {
         "docs/contract.md",
         "docs/gate.md",
         "docs/apply.md",
+        "docs/ask.md",
         "docs/browser.md",
         "docs/hooks.md",
         "docs/ci.md",

@@ -263,7 +263,7 @@ impl Outcome {
             "commitSha": self.commit,
             "pushed": self.pushed,
             "retryCount": self.heard.retries,
-            "turns": self.heard.turns,
+            "turns": self.heard.turns.map(|used| json!({"used": used, "limit": 1, "limitHit": false})),
             "elapsedMs": self.elapsed_ms,
             "promptChars": self.heard.prompt_chars,
             "responseChars": self.found.response_chars,
