@@ -19,7 +19,9 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (Vec<String>, Vec<String>, Vec<(Vec<u8>, Vec<u8>)>)| {
     let (patterns, excluded, files) = input;
-    patterns.iter().for_each(|text| drop(parse_size(text)));
+    for text in &patterns {
+        let _ = parse_size(text);
+    }
     if let Ok(selection) = Selection::parse(&patterns, &excluded) {
         for (path, _) in &files {
             let path = RepoPath::new(path.clone());
