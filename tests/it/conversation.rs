@@ -468,8 +468,8 @@ fn what_had_arrived_survives_a_crash_of_the_browser() {
     let profile = stage.folder.path().join("profile/SingletonLock");
     let asked = stage.conversation.ask(&message, &CLOCKS, &mut |step| {
         match step {
-            Step::Snapshot { html } => snapshots += usize::from(html.contains("data-turn")),
-            Step::Partial { text } => {
+            Step::Snapshot { html, .. } => snapshots += usize::from(html.contains("data-turn")),
+            Step::Partial { text, .. } => {
                 assert!(text.starts_with(id.as_str()), "{text}");
                 partials += 1;
                 // The browser that has this profile, by the name of its lock.

@@ -162,7 +162,8 @@ impl Conversation {
             let mut slice = SLICE.min(left);
             if let (Some(every), Some(due)) = (self.snapshots, waiting.snapshot_due) {
                 if due <= Instant::now() {
-                    follow(&Step::Snapshot { html: self.snapshot()? })?;
+                    let html = self.snapshot()?;
+                    follow(&Step::Snapshot { bytes: html.len(), html })?;
                     waiting.snapshot_due = Some(Instant::now() + every);
                 }
                 slice = slice.min(every);
@@ -176,7 +177,7 @@ impl Conversation {
             let watch = match self.page.wait::<Watch>(&self.browser, Job::Watch, within(slice, input), slice) {
                 Ok(mut watch) => {
                     if let Some(text) = watch.partial.take() {
-                        follow(&Step::Partial { text: text.clone() })?;
+                        follow(&Step::Partial { bytes: text.len(), text: text.clone() })?;
                         waiting.kept = Some(text);
                     }
                     watch

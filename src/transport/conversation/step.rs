@@ -87,10 +87,15 @@ pub enum Step {
     },
     /// What there is of the answer, from time to time; the last one is what a crash leaves.
     Partial {
+        bytes: usize,
+        /// Too much for a log.
+        #[serde(skip_serializing)]
         text: String,
     },
     /// The page as it stands, as HTML, where snapshots were asked for.
     Snapshot {
+        bytes: usize,
+        #[serde(skip_serializing)]
         html: String,
     },
     /// The page was left, and is opened again to look for the answer.
