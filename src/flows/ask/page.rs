@@ -172,11 +172,11 @@ impl Ledger<'_> {
             return Ok(());
         }
         match step {
-            Step::Snapshot { html } => {
+            Step::Snapshot { html, .. } => {
                 self.keep_snapshot(html);
                 return Ok(());
             }
-            Step::Partial { text } => {
+            Step::Partial { text, .. } => {
                 // If everything ends now, this is what is left.
                 let _ = self.talk.keep_response(text);
                 return Ok(());
