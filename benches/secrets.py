@@ -48,7 +48,7 @@ def make_text(folder, megabytes):
 
 def token():
     """A token of the form that GitHub's have, with its checksum."""
-    body = "".join(random.Random(11).choice(FAMILY) for _ in range(30))
+    body = "".join(random.Random(11).choices(FAMILY, k=30))
     number, digits = zlib.crc32(body.encode()), ""
     for _ in range(6):
         number, digit = divmod(number, 62)
@@ -148,10 +148,11 @@ if wanted("files"):
 if wanted("staged"):
     lines += ["| the same, staged | wall ms | CPU ms | exit |", "|---|--:|--:|--:|"]
     rows = {"`/bin/true`": ["/bin/true"], "`git diff --cached`": ["git", "diff", "--cached"],
-            "`git-oracle scan --staged`": ["git-oracle", "scan", "-q", "--staged"]}
+            "`git-oracle scan --staged` (target: at most 5 ms)": ["git-oracle", "scan", "-q", "--staged"]}
     for name, argv in rows.items():
         wall, cpu, code = best(few, [argv], options.runs * 10)
-        lines.append(f"| {name} | {wall * 1000:.1f} | {cpu * 1000:.1f} | {code} |")
+        met = "" if "target" not in name else ", met" if wall <= 0.005 else ", MISSED"
+        lines.append(f"| {name.replace(')', met + ')')} | {wall * 1000:.1f} | {cpu * 1000:.1f} | {code} |")
 print("\n".join(lines))
 if options.markdown:
     with open(options.markdown, "w", encoding="utf-8") as file:

@@ -1,28 +1,34 @@
-//! Finds keywords: a bit for each pair of bytes with which one begins, then the keywords that begin with the first.
+//! Finds keywords: a bit for each three bytes with which one begins, then the few keywords that share that bit's bucket.
 //!
 //! A hook reads a hundred kilobytes and ends, so that what is built before the first byte is read counts more than what
 //! is read in a second: this is built in microseconds, an automaton of the same words takes milliseconds.
 
 use std::borrow::Cow;
 
+/// A keyword is at least as long.
+pub(super) const MIN_KEYWORD: usize = 3;
+
+const BUCKETS: usize = 1024;
+
 /// The keywords of all rules.
 pub(super) struct Index {
-    pairs: Box<[u64; 1024]>,
-    /// Where the keywords that begin with a byte are.
-    firsts: [(u16, u16); 256],
+    /// A bit for each hash of three bytes.
+    seen: Box<[u64; 1024]>,
+    /// Where the keywords of a bucket begin; those of the next one end it.
+    starts: Vec<u16>,
     keywords: Vec<Keyword>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 struct Keyword {
-    first: u8,
+    hash: usize,
     text: Vec<u8>,
     fold: bool,
     target: Target,
 }
 
 /// What a keyword leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     /// The rule with this number.
     Rule(u16),
@@ -32,47 +38,53 @@ pub(super) enum Target {
     Encoded,
 }
 
+/// Returns 16 bits of the last three bytes that were shifted in.
+const fn hash(bytes: u32) -> usize {
+    ((bytes & 0x00ff_ffff).wrapping_mul(0x9e37_79b1) >> 16) as usize
+}
+
+/// Makes capitals and small letters the same, and some other characters too: what is compared later is the text itself.
+const fn blur(byte: u8) -> u32 {
+    (byte | 0x20) as u32
+}
+
 impl Index {
     pub fn new<'a>(words: impl Iterator<Item = (Cow<'a, str>, bool, Target)>) -> Self {
-        let mut pairs = Box::new([0u64; 1024]);
-        let mut keywords = Vec::new();
-        for (text, fold, target) in words {
-            let text = if fold { text.to_ascii_lowercase() } else { text.into_owned() }.into_bytes();
-            let [first, second, ..] = text[..] else { continue };
-            let variants = |byte: u8| [byte, if fold { byte.to_ascii_uppercase() } else { byte }];
-            for first in variants(first) {
-                for second in variants(second) {
-                    let pair = usize::from(first) << 8 | usize::from(second);
-                    pairs[pair >> 6] |= 1 << (pair & 63);
-                }
-                keywords.push(Keyword { first, text: text.clone(), fold, target });
-            }
+        let mut keywords: Vec<Keyword> = words
+            .filter(|(text, ..)| text.len() >= MIN_KEYWORD)
+            .map(|(text, fold, target)| {
+                let text = text.into_owned().into_bytes();
+                let hash = hash(text[..3].iter().fold(0, |bytes, byte| bytes << 8 | blur(*byte)));
+                Keyword { hash, text, fold, target }
+            })
+            .collect();
+        keywords.sort_by_key(|keyword| keyword.hash % BUCKETS);
+        let mut seen = Box::new([0u64; 1024]);
+        let mut starts = vec![0u16; BUCKETS + 1];
+        for keyword in &keywords {
+            seen[keyword.hash >> 6] |= 1 << (keyword.hash & 63);
+            starts[keyword.hash % BUCKETS + 1] += 1;
         }
-        keywords.sort();
-        keywords.dedup();
-        let mut firsts = [(0, 0); 256];
-        for (at, keyword) in keywords.iter().enumerate() {
-            let range = &mut firsts[usize::from(keyword.first)];
-            let at = u16::try_from(at).unwrap_or(u16::MAX);
-            *range = (if range.1 == 0 { at } else { range.0 }, at.saturating_add(1));
+        for bucket in 0..BUCKETS {
+            starts[bucket + 1] += starts[bucket];
         }
-        Index { pairs, firsts, keywords }
+        Index { seen, starts, keywords }
     }
 
     /// Calls back for each place where a keyword begins, with its length.
     pub fn each(&self, bytes: &[u8], mut found: impl FnMut(usize, usize, Target)) {
-        for (at, window) in bytes.windows(2).enumerate() {
-            let pair = usize::from(window[0]) << 8 | usize::from(window[1]);
-            if self.pairs[pair >> 6] >> (pair & 63) & 1 == 0 {
+        let mut last = 0;
+        for (end, byte) in bytes.iter().enumerate() {
+            last = last << 8 | blur(*byte);
+            let hash = hash(last);
+            if self.seen[hash >> 6] >> (hash & 63) & 1 == 0 {
                 continue;
             }
-            let rest = &bytes[at..];
-            let (start, end) = self.firsts[usize::from(window[0])];
-            for keyword in &self.keywords[usize::from(start)..usize::from(end)] {
-                let Some(here) = rest.get(..keyword.text.len()) else { continue };
-                if here[1].eq_ignore_ascii_case(&keyword.text[1])
-                    && if keyword.fold { here.eq_ignore_ascii_case(&keyword.text) } else { here == keyword.text }
-                {
+            let Some(at) = end.checked_sub(2) else { continue };
+            let bucket = usize::from(self.starts[hash % BUCKETS])..usize::from(self.starts[hash % BUCKETS + 1]);
+            for keyword in &self.keywords[bucket] {
+                let Some(here) = bytes[at..].get(..keyword.text.len()) else { continue };
+                if if keyword.fold { here.eq_ignore_ascii_case(&keyword.text) } else { here == keyword.text } {
                     found(at, keyword.text.len(), keyword.target);
                 }
             }
@@ -86,17 +98,21 @@ mod tests {
 
     #[test]
     fn every_keyword_is_found_wherever_it_is() {
-        let words = [("ab", false, Target::Rule(1)), ("abc", true, Target::Rule(2)), ("key", true, Target::Name)];
+        let words = [("abc", false, Target::Rule(1)), ("ABCD", true, Target::Rule(2)), ("key", true, Target::Name)];
         let index = Index::new(words.into_iter().map(|(word, fold, target)| (word.into(), fold, target)));
         let mut found = Vec::new();
-        index.each(b"ab ABC kEy ke abc", |at, length, target| found.push((at, length, target)));
+        index.each(b"abc ABCd kEy ke abcd", |at, length, target| found.push((at, length, target)));
+        found.sort_by_key(|(at, length, _)| (*at, *length));
         let expected = [
-            (0, 2, Target::Rule(1)),
-            (3, 3, Target::Rule(2)),
-            (7, 3, Target::Name),
-            (14, 2, Target::Rule(1)),
-            (14, 3, Target::Rule(2)),
+            (0, 3, Target::Rule(1)),
+            (4, 4, Target::Rule(2)),
+            (9, 3, Target::Name),
+            (16, 3, Target::Rule(1)),
+            (16, 4, Target::Rule(2)),
         ];
         assert_eq!(found, expected);
+        for text in ["ab", "a", ""] {
+            index.each(text.as_bytes(), |at, _, _| panic!("nothing is at {at} in {text}"));
+        }
     }
 }

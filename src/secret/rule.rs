@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 use crate::secret::Scanner;
 use crate::secret::check::Check;
 use crate::secret::example::Examples;
+use crate::secret::index::MIN_KEYWORD;
 
 /// The rules that come with the program.
 const BUILT_IN: &str = include_str!("../../policies/secret_rules.json");
@@ -49,6 +50,11 @@ pub struct RuleFile<E = Examples> {
     pub before: usize,
     /// How many bytes a match can have.
     pub max: Option<usize>,
+    /// A text that has to come soon after the keyword for the pattern to be worth trying.
+    pub needs: Option<String>,
+    /// How many characters of a token have to come right after the keyword for the same.
+    #[serde(default)]
+    pub run: usize,
     /// For a named value: words of which the name has at least one.
     #[serde(default)]
     pub names: Vec<String>,
@@ -100,7 +106,8 @@ pub(super) struct Rule {
     pub reach: usize,
     pub names: Vec<String>,
     pub checks: Vec<Check>,
-    /// How many characters of a token have to follow each other before the pattern is tried.
+    /// What is looked for before the pattern is tried, which costs more to compile than a look at the next bytes.
+    pub needs: Option<String>,
     pub run: usize,
     pattern: Option<String>,
     /// Compiled when a keyword of it is met for the first time: most runs meet none.
@@ -135,7 +142,8 @@ impl<E> From<RuleFile<E>> for Rule {
             reach: file.max.unwrap_or(DEFAULT_REACH).min(MAX_REACH),
             names: file.names,
             checks: file.checks,
-            run: MIN_RUN,
+            run: if file.context == Context::Token { MIN_RUN } else { file.run },
+            needs: file.needs,
             pattern: file.pattern,
             compiled: OnceLock::new(),
         }
@@ -214,8 +222,8 @@ impl RuleFile {
         }
         match self.context {
             Context::Token | Context::Text if self.keywords.is_empty() => Some("needs keywords".to_owned()),
-            Context::Token | Context::Text if self.keywords.iter().any(|keyword| keyword.len() < 2) => {
-                Some("has a keyword of less than two bytes".to_owned())
+            Context::Token | Context::Text if self.keywords.iter().any(|keyword| keyword.len() < MIN_KEYWORD) => {
+                Some("has a keyword of less than three bytes".to_owned())
             }
             Context::Name if self.names.is_empty() => Some("needs names".to_owned()),
             Context::Token | Context::Text | Context::Name if self.pattern.is_none() => {

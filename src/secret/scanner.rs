@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::memmem;
+
 use crate::secret::Context;
 use crate::secret::Finding;
 use crate::secret::Rules;
@@ -21,6 +23,9 @@ use crate::secret::pem;
 use crate::secret::rule::Rule;
 use crate::secret::shape::Shape;
 use crate::secret::wide;
+
+/// What a rule needs comes within so many bytes.
+const NEAR: usize = 160;
 
 /// Base64 of a token is never longer.
 const MAX_ENCODED: usize = 1024;
@@ -138,21 +143,20 @@ impl Scanner {
                     rule: number,
                     wide: false,
                 })),
-                _ => hits.extend(self.try_rule(bytes, at, number)),
+                _ => hits.extend(self.try_rule(bytes, at, length, number)),
             },
         });
         hits
     }
 
-    fn try_rule(&self, bytes: &[u8], at: usize, number: u16) -> Option<Hit> {
+    fn try_rule(&self, bytes: &[u8], at: usize, length: usize, number: u16) -> Option<Hit> {
         let rule = self.rule(number);
         let start = at.saturating_sub(rule.before);
         if rule.context == Context::Token && rule.before == 0 && !begins_here(bytes, at) {
             return None;
         }
         let window = &bytes[start..bytes.len().min(at + rule.reach)];
-        // A pattern costs much more to compile than a look at the next bytes.
-        if rule.context == Context::Token && rule.before == 0 && !has_body(&bytes[at..], rule.run) {
+        if !is_worth_trying(rule, &bytes[at..], length) {
             return None;
         }
         let groups = rule.regex()?.captures(window)?;
@@ -190,9 +194,11 @@ impl Scanner {
         if self.is_harmless(value) {
             return None;
         }
+        let shape = Shape::of(value);
         let named = self.named.iter().copied().find(|number| {
             let rule = self.rule(*number);
             found.is_named(&rule.names)
+                && shape.is_unworded()
                 && rule.regex().is_some_and(|regex| regex.is_match(value))
                 && rule.checks.iter().all(|check| check.passes(value, b""))
         });
@@ -218,11 +224,11 @@ impl Scanner {
     /// Tells whether there is a secret that is recognised by itself.
     fn has_token(&self, bytes: &[u8]) -> bool {
         let mut found = false;
-        self.index.each(bytes, |at, _, target| {
+        self.index.each(bytes, |at, length, target| {
             if let Target::Rule(number) = target
                 && matches!(self.rule(number).context, Context::Token | Context::Text)
             {
-                found |= self.try_rule(bytes, at, number).is_some();
+                found |= self.try_rule(bytes, at, length, number).is_some();
             }
         });
         found
@@ -260,6 +266,17 @@ impl Scanner {
 
 pub(super) const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Tells whether what follows a keyword can be what the rule describes, so that its pattern is not compiled for nothing.
+fn is_worth_trying(rule: &Rule, rest: &[u8], keyword: usize) -> bool {
+    let near = &rest[keyword..rest.len().min(keyword + NEAR)];
+    let run = match rule.context {
+        Context::Token if rule.before > 0 => true,
+        Context::Token => has_body(rest, rule.run),
+        _ => rule.run == 0 || has_body(near.trim_ascii_start(), rule.run),
+    };
+    run && rule.needs.as_ref().is_none_or(|needs| memmem::find(near, needs.as_bytes()).is_some())
 }
 
 /// Tells whether enough follows a keyword for it to be more than a word.
