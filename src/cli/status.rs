@@ -12,6 +12,7 @@ use crate::cli::render;
 use crate::flows::ActiveContract;
 use crate::flows::Failure;
 use crate::flows::hooks::Summary;
+use crate::flows::session;
 use crate::flows::status;
 use crate::flows::status::Status;
 use crate::gate::Report;
@@ -19,7 +20,7 @@ use crate::gate::Report;
 /// A screen has room for so many violations of each kind.
 const SHOWN: usize = 5;
 
-/// Show the contract, its scope, the verdict on what is staged and on disk, and the hooks
+/// Show the contract, its scope, the verdict on what is staged and on disk, the hooks and the last session
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Print one JSON document
@@ -60,6 +61,9 @@ pub(super) fn status(app: &App, args: &StatusArgs) -> Result<Exit, Failure> {
     if status.hooks.summary() != Summary::Installed {
         render::hint("git oracle hooks install");
     }
+    if let Some(kept) = &status.session {
+        render::out(format!("session   {} ({})", kept.slug, visible(session::state(kept))));
+    }
     let hint = [&status.staged, &status.worktree].into_iter().flatten().flat_map(|report| &report.violations).next();
     if let Some(violation) = hint {
         render::hint(&violation.hint);
@@ -89,5 +93,6 @@ fn to_document(status: &Status) -> Value {
         "staged": report(&status.staged),
         "worktree": report(&status.worktree),
         "hooks": hooks::to_document(&status.hooks),
+        "session": status.session.as_ref().map(|kept| json!({"id": kept.slug, "status": session::state(kept)})),
     })
 }

@@ -1,5 +1,7 @@
 //! `status`: one screen that says where things stand.
 
+use crate::evidence::KeptSession;
+use crate::evidence::Shelf;
 use crate::flows::ActiveContract;
 use crate::flows::Failure;
 use crate::flows::Flows;
@@ -18,6 +20,8 @@ pub struct Status {
     pub staged: Option<Report>,
     pub worktree: Option<Report>,
     pub hooks: Standing,
+    /// The last session, of any repository.
+    pub session: Option<KeptSession>,
 }
 
 pub fn run(flows: &Flows) -> Result<Status, Failure> {
@@ -33,5 +37,9 @@ pub fn run(flows: &Flows) -> Result<Status, Failure> {
         staged,
         worktree,
         hooks: standing(flows, &repository)?,
+        session: match &flows.environment.oracle_home {
+            Some(home) => Shelf::of(home).last(|_| true)?,
+            None => None,
+        },
     })
 }

@@ -60,7 +60,7 @@ fn an_answer_comes_home_exactly_and_everything_is_kept() {
     let session = env.session("under-test", "session.json");
     assert_eq!((&session["mode"], &session["platform"]), (&json!("browser"), &json!("rehearsal")));
     assert_eq!(session["promptPreview"], json!("How do I take a line apart?"));
-    assert_eq!(env.sh("ls -A $TMPDIR").stdout, "", "no temporary file is left");
+    assert_eq!(env.sh("ls -A $TMPDIR").stdout, "home\nrepo\n", "no temporary file is left");
 }
 
 #[test]

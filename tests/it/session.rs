@@ -15,6 +15,7 @@ fn sessions_are_listed_and_shown() {
     env.expect(1, &["session", "show", "--last"]);
     leave_session(&env, "the first one");
     leave_session(&env, "the second one");
+    assert!(env.expect(0, &["status"]).stdout.ends_with("session   the-second-one (success)\n"));
     let listed = env.expect(0, &["session", "list"]).stdout;
     assert!(listed.lines().all(|line| line.ends_with("  success")), "{listed}");
     assert_eq!(env.expect(0, &["session", "list", "--json"]).json()["sessions"].as_array().unwrap().len(), 2);
