@@ -9,7 +9,7 @@
 #   --runs N         runs of each command, the best of which counts (default: 3; ten times as many for the few files)
 #   --only PART      text:   a folder of ordinary text, in bytes per second of processor time
 #                    files:  20 files of 100 KB together, with one token among them, from start to end
-#                    staged: the same files staged, as `scan --staged` and as the pre-commit hook sees them
+#                    staged: the same files staged; what the hooks cost with them is in hooks.sh
 #   --quick          a tenth of the text and one run: shows that the script works, its figures mean little
 #   --markdown FILE  write the table there too
 #   --cache DIR      where the text is kept (default: ${TMPDIR:-/tmp}/git-oracle-bench)
