@@ -1,6 +1,6 @@
 //! `bundle`: files of the working tree become a package of context.
 //!
-//! `ask` and `review` take the same way: [`pack`] makes the package, and it is sent from memory or from a temporary file.
+//! `ask` and `review` take the same way: [`pack`] makes the package, and what is sent is written from memory.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -31,7 +31,6 @@ use crate::policy::BundleConfig;
 use crate::secret::Scanner;
 use crate::system;
 use crate::system::Beneath;
-use crate::system::TemporaryFile;
 use crate::system::Unread;
 
 /// So many files are read ahead of the decision whether there is room for them, and so many bytes.
@@ -103,15 +102,6 @@ pub fn save(flows: &Flows, package: &Package, path: &Path) -> Result<(), Failure
     })?;
     let path = flows.environment.current_dir.join(path);
     Ok(system::stream_shared(&path, &mut |out| package.write_to(out))?)
-}
-
-/// Writes a package to a file that goes away with the returned value, for somebody who attaches it.
-pub fn keep_for_now(package: &Package) -> Result<TemporaryFile, Failure> {
-    let name = match package.format {
-        Format::Text => "oracle-context-package.md",
-        Format::Zip => "oracle-context-package.zip",
-    };
-    Ok(TemporaryFile::new(name, &mut |out| package.write_to(out))?)
 }
 
 /// Returns the limits that hold: those asked for, within what the repository permits.

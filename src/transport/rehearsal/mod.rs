@@ -65,6 +65,8 @@ enum Turn {
 struct State {
     script: Script,
     begun: Instant,
+    /// When the page first asked its visitor to prove to be a person.
+    challenged: Option<Instant>,
     record: Record,
     conversations: BTreeMap<String, Vec<Turn>>,
 }
@@ -82,7 +84,8 @@ impl Rehearsal {
     pub fn start(script: Script) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();
-        let state = State { script, begun: Instant::now(), record: Record::default(), conversations: BTreeMap::new() };
+        let (begun, record) = (Instant::now(), Record::default());
+        let state = State { script, begun, challenged: None, record, conversations: BTreeMap::new() };
         let state = Arc::new(Mutex::new(state));
         let (stop, stopped) = oneshot::channel();
         let thread = server::start(listener, Arc::clone(&state), stopped)?;

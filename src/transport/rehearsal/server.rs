@@ -175,7 +175,11 @@ impl State {
 
     fn document(&mut self, is_home: bool) -> Answer {
         let faults = &self.script.faults;
-        if let Some(ms) = faults.challenge_ms.filter(|ms| self.begun.elapsed().as_millis() < u128::from(*ms)) {
+        // Counted from the first visit: a browser may take long to come.
+        let since = self.challenged;
+        let lasts = |ms: &u64| since.is_none_or(|since| since.elapsed().as_millis() < u128::from(*ms));
+        if let Some(ms) = faults.challenge_ms.filter(lasts) {
+            self.challenged.get_or_insert_with(Instant::now);
             // One that clears looks again by itself.
             let refresh = if ms < 60_000 { "<meta http-equiv=\"refresh\" content=\"1\">" } else { "" };
             let page = include_str!("page/challenge.html").replace("{{REFRESH}}", refresh);
