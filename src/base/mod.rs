@@ -5,6 +5,7 @@
 mod canonical;
 mod digest;
 mod dotgit;
+mod fence;
 mod glob;
 mod json;
 mod nearest;
@@ -19,6 +20,7 @@ pub use canonical::canonical;
 pub use digest::Sha256Hex;
 pub use dotgit::is_dotgit;
 pub use dotgit::is_dotgitmodules;
+pub use fence::fence;
 pub use glob::glob_problem;
 pub use json::JsonError;
 pub use json::parse_strict;

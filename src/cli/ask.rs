@@ -21,12 +21,13 @@ use crate::flows::Kind;
 use crate::flows::apply::Files;
 use crate::flows::ask;
 use crate::flows::ask::Answered;
-use crate::flows::ask::EngineKind;
-use crate::flows::ask::Listener;
-use crate::flows::ask::Progress;
 use crate::flows::ask::Request;
-use crate::flows::ask::Wanted;
 use crate::flows::bundle;
+use crate::flows::talk::EngineKind;
+use crate::flows::talk::Listener;
+use crate::flows::talk::Patience;
+use crate::flows::talk::Progress;
+use crate::flows::talk::Wanted;
 
 /// Ask a chat page or an API one question and print the answer
 ///
@@ -175,10 +176,12 @@ impl AskArgs {
             engine: self.place.into_wanted(),
             context,
             slug: self.slug,
-            timeout: self.timeout.map(Duration::from_secs),
-            stall: self.stall_timeout.map(Duration::from_secs),
+            patience: Patience {
+                timeout: self.timeout.map(Duration::from_secs),
+                stall: self.stall_timeout.map(Duration::from_secs),
+                snapshots: self.dom_snapshot.map(Duration::from_millis),
+            },
             sanitize: self.sanitize_prompt,
-            snapshots: self.dom_snapshot.map(Duration::from_millis),
             files: Files { diff: None, result: self.json_output, metrics: self.metrics_output },
         })
     }
@@ -230,8 +233,9 @@ fn listen(
     };
     let progress = |progress: Progress| {
         if shows {
-            let Progress { state, characters, elapsed } = progress;
-            render::progress(&format!("{state} · {} s · {characters} characters", elapsed.as_secs()));
+            let Progress { turn, limit, state, characters, elapsed } = progress;
+            let which = if limit > 1 { format!("turn {turn} of {limit} · ") } else { String::new() };
+            render::progress(&format!("{which}{state} · {} s · {characters} characters", elapsed.as_secs()));
         }
     };
     let answered = talk(&Listener { attended, tell: &tell, progress: &progress });

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 
 use crate::base::RepoPath;
+use crate::bundle::Exclusion;
 use crate::bundle::Filters;
 use crate::bundle::Format;
 use crate::bundle::Limits;
@@ -50,6 +51,18 @@ pub struct Request {
     pub max_total_size: Option<u64>,
     /// Where the package will be kept: it does not hold itself.
     pub output: Option<PathBuf>,
+}
+
+/// Makes the package that goes with a prompt, if one is wanted, and says which files stay out.
+pub(in crate::flows) fn context(
+    flows: &Flows,
+    request: Option<&Request>,
+) -> Result<(Option<Package>, Vec<String>), Failure> {
+    let Some(request) = request else { return Ok((None, Vec::new())) };
+    let package = pack(flows, request)?;
+    let told = |exclusion: &Exclusion| format!("{}: {}", exclusion.path, exclusion.reason.as_str());
+    let excluded = package.exclusions.iter().map(told).collect();
+    Ok((Some(package), excluded))
 }
 
 /// Makes a package of the files that are meant. Nothing is written.

@@ -30,6 +30,7 @@ pub mod secrets;
 pub mod session;
 pub mod show;
 pub mod status;
+pub mod talk;
 
 use std::path::Path;
 use std::path::PathBuf;

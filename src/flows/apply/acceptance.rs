@@ -29,7 +29,7 @@ use crate::system::Job;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A command that may run.
-pub(super) struct Approved {
+pub(in crate::flows) struct Approved {
     name: String,
     argv: Vec<String>,
     decision: String,
@@ -108,14 +108,21 @@ impl Isolation {
     }
 }
 
-/// Runs what was approved in `directory`. The first failure is enough.
+/// Where tests run, and where what they print is kept.
+pub(super) struct Place<'a> {
+    pub directory: &'a Path,
+    pub session: &'a Session,
+    /// Which of several proposals is tested; the logs are named after it.
+    pub turn: Option<u32>,
+    pub environment: &'a Environment,
+    pub isolation: &'a Isolation,
+}
+
+/// Runs what was approved. The first failure is enough.
 pub(super) fn run(
     approved: &[Approved],
     contract: &Contract,
-    directory: &Path,
-    session: &Session,
-    environment: &Environment,
-    isolation: &Isolation,
+    place: &Place<'_>,
 ) -> Result<(Vec<TestResult>, Option<Trouble>), Trouble> {
     let limit = contract.file.timeout_retry.timeout_sec;
     let timeout = if limit == 0 { DEFAULT_TIMEOUT } else { Duration::from_secs(limit.min(24 * 3600)) };
@@ -126,8 +133,12 @@ pub(super) fn run(
             results.push(TestResult { name: test.name.clone(), status: "skipped", exit_code: None, log: None });
             continue;
         }
-        let path = session.directory.join(format!("test-{}.log", number + 1));
-        let ended = run_one(test, directory, &path, environment, isolation, timeout)?;
+        let name = match place.turn {
+            Some(turn) => format!("test-{turn}-{}.log", number + 1),
+            None => format!("test-{}.log", number + 1),
+        };
+        let path = place.session.directory.join(name);
+        let ended = run_one(test, place, &path, timeout)?;
         let (status, exit_code, why, kind) = match ended {
             Ended::Exited(Some(0)) => ("passed", Some(0), None, ""),
             Ended::Exited(code) => {
@@ -153,14 +164,8 @@ pub(super) fn run(
     Ok((results, trouble))
 }
 
-fn run_one(
-    test: &Approved,
-    directory: &Path,
-    log: &Path,
-    environment: &Environment,
-    isolation: &Isolation,
-    timeout: Duration,
-) -> Result<Ended, Trouble> {
+fn run_one(test: &Approved, place: &Place<'_>, log: &Path, timeout: Duration) -> Result<Ended, Trouble> {
+    let Place { directory, environment, isolation, .. } = place;
     let mut file = system::open_log(log)?;
     let words: Vec<&str> = test.argv.iter().map(String::as_str).collect();
     let header = format!(

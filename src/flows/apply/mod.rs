@@ -37,7 +37,10 @@ use crate::secret::Scanner;
 use crate::system;
 use crate::system::Environment;
 
-use work::Work;
+pub(in crate::flows) use work::Law;
+pub(in crate::flows) use work::NotTried;
+pub(in crate::flows) use work::Tried;
+pub(in crate::flows) use work::Work;
 
 pub use crate::policy::ApplyMode;
 pub use proposal::Found;
@@ -48,6 +51,7 @@ pub use result::Outcome;
 pub use result::Status;
 pub use result::TestResult;
 pub use result::Trouble;
+pub use result::Turns;
 
 /// Where a patch is taken from.
 #[derive(Debug, Clone)]
@@ -208,16 +212,7 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
             (_, Some(path), _) => Proposal::of_patch(system::read_limited(path, MAX_PATCH_BYTES)?),
             _ => Proposal::default(),
         };
-        let work = Work {
-            flows,
-            home: &home,
-            repository: repository.as_ref(),
-            session: &session,
-            terms: &request.terms,
-            mode,
-            person,
-            scanner: &scanner,
-        };
+        let work = Work::new(flows, &home, repository.as_ref(), &session, (&request.terms, mode), person, &scanner);
         work.carry_out(&proposal, &mut outcome)
     };
     let ended = attempt();
@@ -236,10 +231,10 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
 }
 
 /// Takes secrets out of the files that had to have them while a patch was carried out, and of what tests printed.
-fn clean_files(session: &Session, scanner: &Scanner) -> Result<(), Failure> {
+pub(in crate::flows) fn clean_files(session: &Session, scanner: &Scanner) -> Result<(), Failure> {
     for path in system::entries_of(&session.directory)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name == "chosen.patch" || name.ends_with(".log") && name != "output.log" {
+        if name.starts_with("chosen") || name.ends_with(".log") && name != "output.log" {
             let text = system::read_limited(&path, MAX_PATCH_BYTES)?;
             let (redacted, found) = scanner.redact(&text);
             if !found.is_empty() {

@@ -166,11 +166,27 @@ pub struct Outcome {
     pub phases: Phases,
 }
 
+/// How often something was asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Turns {
+    pub used: u32,
+    /// How often it might have been.
+    pub limit: u32,
+    /// There was more to ask when the limit was reached.
+    pub limit_hit: bool,
+}
+
+impl Turns {
+    pub fn to_json(self) -> Value {
+        json!({"used": self.used, "limit": self.limit, "limitHit": self.limit_hit})
+    }
+}
+
 /// How an answer was come by. Nothing of it applies where nobody was asked. Times are milliseconds.
 #[derive(Debug, Clone, Default)]
 pub struct Heard {
     pub platform: Option<String>,
-    pub turns: Option<u64>,
+    pub turns: Option<Turns>,
     pub retries: u64,
     pub prompt_chars: Option<u64>,
     pub completion_path: Option<String>,
@@ -263,7 +279,7 @@ impl Outcome {
             "commitSha": self.commit,
             "pushed": self.pushed,
             "retryCount": self.heard.retries,
-            "turns": self.heard.turns.map(|used| json!({"used": used, "limit": 1, "limitHit": false})),
+            "turns": self.heard.turns.map(Turns::to_json),
             "elapsedMs": self.elapsed_ms,
             "promptChars": self.heard.prompt_chars,
             "responseChars": self.found.response_chars,

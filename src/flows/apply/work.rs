@@ -1,7 +1,11 @@
 //! One proposal being carried out, step by step.
 
+use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::Path;
+use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Instant;
 
 use serde_json::json;
@@ -31,6 +35,7 @@ use crate::flows::apply::Status;
 use crate::flows::apply::Terms;
 use crate::flows::apply::Trouble;
 use crate::flows::apply::acceptance;
+use crate::flows::apply::acceptance::Approved;
 use crate::flows::apply::judge;
 use crate::flows::apply::judge::Bench;
 use crate::flows::apply::judge::Chosen;
@@ -54,7 +59,7 @@ use crate::policy::Protected;
 use crate::secret::Scanner;
 use crate::system;
 
-/// One proposal being carried out. `review` makes one for each reply.
+/// How proposals are carried out. `review` carries out one for each reply.
 pub(in crate::flows) struct Work<'a> {
     pub flows: &'a Flows,
     pub home: &'a Path,
@@ -65,56 +70,153 @@ pub(in crate::flows) struct Work<'a> {
     pub person: &'a Person<'a>,
     /// Takes secrets out of what is kept.
     pub scanner: &'a Scanner,
+    /// Which of several proposals in one session it is; files are named after it.
+    pub turn: Cell<Option<u32>>,
+    /// What may run under the contract with this digest. Asked once.
+    approved: RefCell<Option<(Sha256Hex, Rc<[Approved]>)>>,
+}
+
+/// A patch that was tried on a candidate and found good.
+pub(in crate::flows) struct Tried {
+    /// The commit that it was tried on.
+    pub ground: Oid,
+    /// What it makes of that commit.
+    pub tree_id: Oid,
+    became: Vec<Became>,
+    /// Where the chosen patch lies.
+    patch: PathBuf,
+}
+
+/// Why a patch was not found good.
+pub(in crate::flows) struct NotTried {
+    pub trouble: Trouble,
+    /// Its tests failed: the tree that it makes.
+    pub failing: Option<Oid>,
+}
+
+impl<E: Into<Trouble>> From<E> for NotTried {
+    fn from(error: E) -> Self {
+        NotTried { trouble: error.into(), failing: None }
+    }
 }
 
 /// What holds in the repository.
-struct Law {
+pub(in crate::flows) struct Law {
     contract: Option<(Box<Contract>, Pin)>,
     protected: Protected,
     guard: Guard,
 }
 
 impl Law {
-    fn contract(&self) -> Option<&Contract> {
+    pub fn contract(&self) -> Option<&Contract> {
         self.contract.as_ref().map(|(contract, _)| &**contract)
+    }
+
+    /// Returns the task of the active contract.
+    pub fn task_id(&self) -> Option<&str> {
+        self.contract().map(|contract| contract.file.task_id.as_str())
+    }
+
+    /// Returns the digest of the active contract.
+    pub fn contract_sha256(&self) -> Option<&Sha256Hex> {
+        self.contract.as_ref().map(|(_, pin)| &pin.sha256)
     }
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    pub fn new(
+        flows: &'a Flows,
+        home: &'a Path,
+        repository: Option<&'a Repository>,
+        session: &'a Session,
+        (terms, mode): (&'a Terms, ApplyMode),
+        person: &'a Person<'a>,
+        scanner: &'a Scanner,
+    ) -> Self {
+        let (turn, approved) = (Cell::default(), RefCell::default());
+        Work { flows, home, repository, session, terms, mode, person, scanner, turn, approved }
+    }
+
     /// Judges a proposal and takes it as far as the mode says. What was found out on the way is in the outcome.
     pub fn carry_out(&self, proposal: &Proposal, outcome: &mut Outcome) -> Result<(), Trouble> {
-        let began = Instant::now();
+        self.keep(proposal, outcome)?;
+        // Held from the first look at the working tree to the last change of it.
+        let lock = match self.repository.filter(|_| self.mode >= ApplyMode::Apply) {
+            Some(repository) => Some(self.lock(repository, outcome)?),
+            None => None,
+        };
+        let law = self.law()?;
+        let head = self.head()?;
+        let chosen = self.judge(proposal, &law, head, outcome)?;
+        let (Some(repository), true) = (self.repository, self.mode > ApplyMode::None) else { return Ok(()) };
+        let head = head.ok_or_else(no_commit)?;
+        if system::interrupted() {
+            return Err(Trouble::interrupted());
+        }
+        if lock.is_some() {
+            land::check_clean(repository, self.landing_mode(), &chosen.paths)?;
+        }
+        let tried = self.try_out(repository, head, &law, &chosen, None, outcome).map_err(|failed| failed.trouble)?;
+        match lock {
+            Some(lock) => self.land(repository, &law, &tried, &lock, outcome),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps what is proposed, without secrets, and refuses what is no patch.
+    pub fn keep(&self, proposal: &Proposal, outcome: &mut Outcome) -> Result<(), Trouble> {
         outcome.found = proposal.found.clone();
         outcome.patch_bytes = Some(proposal.patch.len() as u64);
-        // What is kept is kept without secrets.
-        let path = self.session.write("diff.patch", &self.scanner.redact(&proposal.patch).0)?;
+        let clean = self.scanner.redact(&proposal.patch).0;
+        let path = self.session.write("diff.patch", &clean)?;
+        if let Some(turn) = self.turn.get() {
+            self.session.write(&format!("diff-{turn}.patch"), &clean)?;
+        }
         outcome.diff_path = Some(path.display().to_string());
-        self.session.record("extracted", json!({"sha256": Sha256Hex::of(&proposal.patch)}))?;
+        let facts = json!({"sha256": Sha256Hex::of(&proposal.patch), "turn": self.turn.get()});
+        self.session.record("extracted", facts)?;
         if let Some(refusal) = &proposal.found.refusal {
             outcome.diff_reason = Some(refusal.reason.as_str());
             outcome.diff_found = !refusal.reason.is_missing();
             return Err(Failure::from(refusal).into());
         }
-        // Held from the first look at the working tree to the last change of it.
-        let lock = match self.repository.filter(|_| self.mode >= ApplyMode::Apply) {
-            Some(repository) => {
-                repository.work_tree()?;
-                let lock = ApplyLock::take(repository)?;
-                if let Some(done) = land::recover(repository, &self.session.directory.join("kept"), self.person.ask)? {
-                    self.tell(&done);
-                    outcome.notes.push(done);
-                }
-                Some(lock)
-            }
-            None => None,
-        };
-        let law = self.law()?;
-        let head = match self.repository {
+        Ok(())
+    }
+
+    /// Returns the commit that patches are for; `None` where there is none yet.
+    fn head(&self) -> Result<Option<Oid>, Trouble> {
+        Ok(match self.repository {
             Some(repository) => repository.head()?,
             None => None,
-        };
+        })
+    }
+
+    const fn landing_mode(&self) -> LandingMode {
+        if matches!(self.mode, ApplyMode::Commit) { LandingMode::Commit } else { LandingMode::Apply }
+    }
+
+    /// Takes the lock of the working tree, and puts right what a killed process left there.
+    fn lock(&self, repository: &Repository, outcome: &mut Outcome) -> Result<ApplyLock, Trouble> {
+        repository.work_tree()?;
+        let lock = ApplyLock::take(repository)?;
+        if let Some(done) = land::recover(repository, &self.session.directory.join("kept"), self.person.ask)? {
+            self.tell(&done);
+            outcome.notes.push(done);
+        }
+        Ok(lock)
+    }
+
+    /// Gives every hunk a verdict and returns what of the proposal gets in, for the files of `ground`.
+    pub fn judge(
+        &self,
+        proposal: &Proposal,
+        law: &Law,
+        ground: Option<Oid>,
+        outcome: &mut Outcome,
+    ) -> Result<Chosen, Trouble> {
+        let began = Instant::now();
         let bench = Bench {
-            place: self.repository.zip(head),
+            place: self.repository.zip(ground),
             contract: law.contract(),
             protected: &law.protected,
             scanner: law.guard.scanner(),
@@ -132,34 +234,39 @@ impl Work<'_> {
         if law.contract.is_none() {
             outcome.notes.push("no contract was active: judged by the rules that always hold".to_owned());
         }
-        let (Some(repository), true) = (self.repository, self.mode > ApplyMode::None) else { return Ok(()) };
-        let head = head.ok_or_else(|| {
-            Trouble::new(Status::Error, "branch_refused", "there is no commit yet that a patch could be tried on")
-                .hinted("git commit --allow-empty -m Begin")
-        })?;
-        if system::interrupted() {
-            return Err(Trouble::interrupted());
-        }
-        let landing_mode = if self.mode == ApplyMode::Commit { LandingMode::Commit } else { LandingMode::Apply };
-        if lock.is_some() {
-            land::check_clean(repository, landing_mode, &chosen.paths)?;
-        }
-        let patch = self.session.write("chosen.patch", &chosen.patch)?;
-        let became = self.try_out(repository, head, &law, &chosen, &patch, outcome)?;
-        let Some(lock) = lock else { return Ok(()) };
+        Ok(chosen)
+    }
+
+    /// Brings a patch that was tried on HEAD into the working tree, as far as the mode says.
+    pub fn bring_in(&self, tried: &Tried, outcome: &mut Outcome) -> Result<(), Trouble> {
+        let (Some(repository), true) = (self.repository, self.mode >= ApplyMode::Apply) else { return Ok(()) };
+        let lock = self.lock(repository, outcome)?;
+        // It may be another one than when the patch was tried.
+        let law = self.law()?;
+        self.land(repository, &law, tried, &lock, outcome)
+    }
+
+    fn land(
+        &self,
+        repository: &Repository,
+        law: &Law,
+        tried: &Tried,
+        lock: &ApplyLock,
+        outcome: &mut Outcome,
+    ) -> Result<(), Trouble> {
         let began = Instant::now();
-        let about = law.contract().map(|contract| contract.file.task_id.as_str()).or(outcome.branch.as_deref());
-        let paths: Vec<_> = became.iter().map(|(path, _)| path.clone()).collect();
-        let task = law.contract().map(|contract| contract.file.task_id.as_str());
+        let task = law.task_id();
+        let about = task.or(outcome.branch.as_deref());
+        let paths: Vec<_> = tried.became.iter().map(|(path, _)| path.clone()).collect();
         let cargo = land::Cargo {
             repository,
-            lock: &lock,
+            lock,
             session: &self.session.slug,
             folder: &self.session.directory,
-            head: head.to_string(),
-            patch: &patch,
-            became: &became,
-            mode: landing_mode,
+            head: tried.ground.to_string(),
+            patch: &tried.patch,
+            became: &tried.became,
+            mode: self.landing_mode(),
             message: land::message(
                 self.terms.message.as_deref(),
                 about.unwrap_or("HEAD"),
@@ -181,9 +288,22 @@ impl Work<'_> {
         if self.terms.push && self.mode == ApplyMode::Commit {
             self.tell("pushing");
             let branches = repo_config(repository)?.protected_branches;
-            push::push(repository, &self.flows.environment, &branches, &lock, outcome)?;
+            push::push(repository, &self.flows.environment, &branches, lock, outcome)?;
         }
         Ok(())
+    }
+
+    /// Returns what may run under the active contract. A person is asked once.
+    pub fn approve(&self, law: &Law) -> Result<Rc<[Approved]>, Trouble> {
+        let Some((contract, pin)) = &law.contract else { return Ok(Rc::from([])) };
+        if let Some((sha256, approved)) = &*self.approved.borrow()
+            && *sha256 == pin.sha256
+        {
+            return Ok(Rc::clone(approved));
+        }
+        let approved: Rc<[Approved]> = acceptance::approve(contract, self.person.ask)?.into();
+        *self.approved.borrow_mut() = Some((pin.sha256.clone(), Rc::clone(&approved)));
+        Ok(approved)
     }
 
     fn tell(&self, text: &str) {
@@ -209,7 +329,7 @@ impl Work<'_> {
     }
 
     /// Finds out what holds here. A contract that is not the one that was activated stops everything.
-    fn law(&self) -> Result<Law, Trouble> {
+    pub fn law(&self) -> Result<Law, Trouble> {
         let Some(repository) = self.repository else {
             let protected = Protected::new(None, Vec::new());
             let protected = protected.map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
@@ -276,38 +396,43 @@ impl Work<'_> {
         judgement.choose(bench)
     }
 
-    /// Applies what was chosen to a candidate, looks at the result and runs the contract's tests there.
-    fn try_out(
+    /// Applies what was chosen to a candidate at `ground`, looks at the result and runs the contract's tests there, unless
+    /// they passed for this very tree before.
+    pub fn try_out(
         &self,
         repository: &Repository,
-        head: Oid,
+        ground: Oid,
         law: &Law,
         chosen: &Chosen,
-        patch: &Path,
+        tested: Option<Oid>,
         outcome: &mut Outcome,
-    ) -> Result<Vec<Became>, Trouble> {
-        let approved = match law.contract() {
-            Some(contract) => acceptance::approve(contract, self.person.ask)?,
-            None => Vec::new(),
-        };
+    ) -> Result<Tried, NotTried> {
+        let approved = self.approve(law)?;
         // From here on there is something to put back. Before, a question can be answered with Ctrl-C.
         watch()?;
+        let name = match self.turn.get() {
+            Some(turn) => format!("chosen-{turn}.patch"),
+            None => "chosen.patch".to_owned(),
+        };
+        let patch = self.session.write(&name, &chosen.patch)?;
         self.tell("trying the patch on a candidate");
-        let name = law.contract().and_then(|contract| slug(&contract.file.task_id));
-        let mut candidate =
-            Candidate::make(repository, self.home, &self.session.slug, name.as_deref().unwrap_or("candidate"), head)?;
+        let name = law.task_id().and_then(slug);
+        let name = name.as_deref().unwrap_or("candidate");
+        let mut candidate = Candidate::make(repository, self.home, &self.session.slug, name, ground)?;
         if let Some((_, pin)) = &law.contract {
             let bytes = Desk::of(repository).contract_bytes()?.unwrap_or_default();
             candidate.pin(&self.flows.environment, &bytes, pin)?;
         }
-        if let Err(reason) = candidate.apply(patch)? {
+        if let Err(reason) = candidate.apply(&patch)? {
             let reason = visible(reason.trim_end()).into_owned();
             let message = format!("git apply failed on the candidate: {}", reason.lines().next().unwrap_or_default());
             outcome.apply_error = Some(reason);
             return Err(Trouble::new(Status::ApplyFailed, "unknown_failure", message)
-                .hinted("Make the patch against the present HEAD."));
+                .hinted("Make the patch against the present HEAD.")
+                .into());
         }
-        let became = candidate.changes(candidate.tree()?)?;
+        let tree_id = candidate.tree()?;
+        let became = candidate.changes(tree_id)?;
         // A binary patch shows what it adds only when it is applied.
         for (path, new) in &became {
             if let Some((_, content)) = new
@@ -317,34 +442,61 @@ impl Work<'_> {
                 outcome.secrets.get_or_insert_default().push(finding.label.clone());
                 let message = format!("what the patch makes has a secret ({}): {path}", finding.label);
                 return Err(Trouble::new(Status::SecretDetected, "secret_detected", message)
-                    .hinted("Leave this file out of the patch."));
+                    .hinted("Leave this file out of the patch.")
+                    .into());
             }
         }
         if let Some(path) = mismatch(chosen, &became) {
             let message = format!("git apply made something else of it than the patch says: {path}");
             outcome.apply_error = Some(message.clone());
             return Err(Trouble::new(Status::ApplyFailed, "unknown_failure", message)
-                .hinted("Make the patch again with `git diff` and more lines of context."));
+                .hinted("Make the patch again with `git diff` and more lines of context.")
+                .into());
         }
-        if let Some(contract) = law.contract() {
-            let began = Instant::now();
-            candidate.borrow(&repo_config(repository)?.reuse)?;
-            let isolation = acceptance::Isolation::of(contract, &self.flows.environment, &candidate.path);
-            if !isolation.is_enforced() {
-                outcome.notes.push("network: deny is not enforced, this system gives no network namespaces".to_owned());
-            }
-            self.tell("running the acceptance tests");
-            let environment = &self.flows.environment;
-            let ran = acceptance::run(&approved, contract, &candidate.path, self.session, environment, &isolation);
-            outcome.phases.test = Some(millis(began));
-            let (tests, trouble) = ran?;
-            outcome.tests = Some(tests);
-            if let Some(trouble) = trouble {
-                return Err(trouble);
-            }
+        if let Some(contract) = law.contract().filter(|_| tested != Some(tree_id)) {
+            self.test(repository, contract, &approved, &mut candidate, outcome).map_err(|trouble| NotTried {
+                // What stopped the tests from outside says nothing about the patch.
+                failing: (trouble.status == Status::GateFailed).then_some(tree_id),
+                trouble,
+            })?;
         }
-        Ok(became)
+        Ok(Tried { ground, tree_id, became, patch })
     }
+
+    /// Runs the contract's tests in a candidate.
+    fn test(
+        &self,
+        repository: &Repository,
+        contract: &Contract,
+        approved: &[Approved],
+        candidate: &mut Candidate<'_>,
+        outcome: &mut Outcome,
+    ) -> Result<(), Trouble> {
+        let began = Instant::now();
+        candidate.borrow(&repo_config(repository)?.reuse)?;
+        let isolation = acceptance::Isolation::of(contract, &self.flows.environment, &candidate.path);
+        if !isolation.is_enforced() {
+            outcome.notes.push("network: deny is not enforced, this system gives no network namespaces".to_owned());
+        }
+        self.tell("running the acceptance tests");
+        let place = acceptance::Place {
+            directory: &candidate.path,
+            session: self.session,
+            turn: self.turn.get(),
+            environment: &self.flows.environment,
+            isolation: &isolation,
+        };
+        let ran = acceptance::run(approved, contract, &place);
+        outcome.phases.test = Some(millis(began));
+        let (tests, trouble) = ran?;
+        outcome.tests = Some(tests);
+        trouble.map_or(Ok(()), Err)
+    }
+}
+
+fn no_commit() -> Trouble {
+    Trouble::new(Status::Error, "branch_refused", "there is no commit yet that a patch could be tried on")
+        .hinted("git commit --allow-empty -m Begin")
 }
 
 /// Returns a path that did not become what it had to, or that nobody asked to change.

@@ -17,17 +17,17 @@ use crate::flows::apply::Files;
 use crate::flows::apply::Outcome;
 use crate::flows::apply::millis;
 use crate::flows::ask::Answered;
-use crate::flows::ask::Listener;
-use crate::flows::ask::Progress;
-use crate::flows::ask::Talk;
-use crate::flows::ask::Wanted;
-use crate::flows::ask::conclude;
-use crate::flows::ask::engine::Engine;
-use crate::flows::ask::page;
-use crate::flows::ask::parcel;
-use crate::flows::ask::parcel::Parcel;
-use crate::flows::ask::transfer;
 use crate::flows::session;
+use crate::flows::talk;
+use crate::flows::talk::Listener;
+use crate::flows::talk::Parcel;
+use crate::flows::talk::Progress;
+use crate::flows::talk::Turn;
+use crate::flows::talk::Wanted;
+use crate::flows::talk::conclude;
+use crate::flows::talk::engine::Engine;
+use crate::flows::talk::page;
+use crate::flows::talk::without_id;
 use crate::system;
 use crate::transport::RequestId;
 use crate::transport::driver::Endpoint;
@@ -38,9 +38,10 @@ const POLL: Duration = Duration::from_millis(200);
 
 const MAX_TEXT_BYTES: u64 = 256 << 20;
 
-/// What the ledger tells about a talk.
+/// What the ledger tells about the last turn of a talk.
 struct Past {
     id: RequestId,
+    turn: u32,
     /// The page was told to send it, or may have been.
     is_sent: bool,
     address: Option<String>,
@@ -63,7 +64,8 @@ pub fn attach(flows: &Flows, slug: Option<&str>, listener: &Listener<'_>) -> Res
                 Failure::new(Kind::Interrupted, "interrupted; the run goes on").hinted("git oracle session attach")
             );
         }
-        (listener.progress)(Progress { state: "another run is at work", characters: 0, elapsed: began.elapsed() });
+        let elapsed = began.elapsed();
+        (listener.progress)(Progress { turn: 1, limit: 1, state: "another run is at work", characters: 0, elapsed });
         std::thread::sleep(POLL);
         kept = session::find(flows, Some(&kept.slug))?;
     }
@@ -106,29 +108,32 @@ pub fn attach(flows: &Flows, slug: Option<&str>, listener: &Listener<'_>) -> Res
     system::watch_interrupts().map_err(|error| {
         Failure::new(Kind::Other, format!("failed to watch for Ctrl-C: {error}")).hinted("git oracle doctor")
     })?;
-    let guard = transfer::rules(flows)?;
+    let guard = talk::rules(flows)?;
     let mut outcome = Outcome::new(ApplyMode::None, &session.slug);
     outcome.heard.platform = Some(place.profile.name.clone());
     outcome.heard.request_id = Some(past.id.to_string());
     let parcel = Parcel { request: String::new(), typed: String::new(), attachments: Vec::new() };
-    let clocks = engine.clocks(None, None);
-    let talk = Talk {
+    let turn = Turn {
+        number: past.turn,
+        limit: past.turn,
         session: &session,
         parcel: &parcel,
         id: &past.id,
-        clocks,
+        clocks: engine.clocks(None, None),
         snapshots: None,
         scanner: guard.scanner(),
         listener,
     };
-    let mut found = Some(address.clone());
-    let ended = page::talk(place, &page::Act::Resume(address), &talk, &mut outcome, &mut found);
-    let heard = talk.hear(ended.text, &mut outcome);
-    let (answer, kept_well) = match heard {
-        Ok(answer) => (answer, Ok(())),
-        Err(trouble) => (None, Err(trouble)),
-    };
-    conclude(kept_well.and(ended.trouble.map_or(Ok(()), Err)), &mut outcome);
+    let (mut conversation, mut found) = (None, Some(address.clone()));
+    let visit = page::Visit { conversation: &mut conversation, address: &mut found };
+    let ended = page::say(place, &page::Act::Resume(address), visit, &turn, &mut outcome);
+    drop(conversation);
+    let mut answer = None;
+    let heard = turn.hear(ended, &mut outcome).and_then(|heard| {
+        answer = heard.answer;
+        heard.trouble.map_or(Ok(()), Err)
+    });
+    conclude(heard, &mut outcome);
     outcome.elapsed_ms = millis(began);
     session.log(outcome.status.as_str());
     Files::default().write_documents(&session, &outcome)?;
@@ -141,12 +146,13 @@ pub fn attach(flows: &Flows, slug: Option<&str>, listener: &Listener<'_>) -> Res
 
 /// Returns an answer that came home before.
 fn finished(kept: &KeptSession) -> Result<Answered, Failure> {
-    let text = system::read_limited(&kept.directory.join("response-1.md"), MAX_TEXT_BYTES)?;
+    let past = Past::of(kept);
+    let turn = past.as_ref().map_or(1, |past| past.turn);
+    let text = system::read_limited(&kept.directory.join(format!("response-{turn}.md")), MAX_TEXT_BYTES)?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let mut outcome = Outcome::new(ApplyMode::None, &kept.slug);
     conclude(Ok(()), &mut outcome);
-    let id = Past::of(kept).map(|past| past.id);
-    let answer = id.map_or_else(|| text.clone(), |id| parcel::without_id(&text, &id).to_owned());
+    let answer = past.map_or_else(|| text.clone(), |past| without_id(&text, &past.id).to_owned());
     Ok(Answered { outcome, answer: Some(answer) })
 }
 
@@ -156,10 +162,15 @@ impl Past {
         // A last line that was cut off by a kill says nothing.
         let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         let id = RequestId::parse(kept.document["options"]["requestId"].as_str()?)?;
-        let mut past = Past { id, is_sent: false, address: None, remote: None };
+        let mut past = Past { id, turn: 1, is_sent: false, address: None, remote: None };
         for line in lines {
             let fact = |name: &str| line["facts"][name].as_str().map(str::to_owned);
             match line["step"].as_str() {
+                Some("intent") => {
+                    past.id = fact("requestId").and_then(|id| RequestId::parse(&id)).unwrap_or(past.id);
+                    past.turn = line["facts"]["turn"].as_u64().and_then(|turn| turn.try_into().ok()).unwrap_or(1);
+                    past.is_sent = false;
+                }
                 Some("sending" | "sent" | "committed") => past.is_sent = true,
                 Some("address") => past.address = fact("url"),
                 Some("remote") => past.remote = fact("endpoint").zip(fact("sessionId")),

@@ -1,26 +1,13 @@
-//! `ask`: one prompt, one answer, from a chat page or an API.
-//!
-//! - `engine`: which of the two, and where; `parcel`: exactly what is sent
-//! - `transfer`: what is sent, looked through, written down and approved before
-//! - `page`, `api`: the talk; `attach`: a talk that was cut off is picked up
-//! - `record`: what the session's documents say about it
-//!
-//! Nothing is sent that was not scanned, and what was scanned is what is sent: the parcel is made once and never again.
+//! `ask`: one prompt, one answer, from a chat page or an API. With diff automation the patch in the answer is carried
+//! out, and asked for again where that is wanted; `attach` picks up a talk that was cut off.
 
-mod api;
 mod attach;
-pub(in crate::flows) mod engine;
-mod page;
-mod parcel;
-mod record;
-mod transfer;
 
-use std::time::Duration;
 use std::time::Instant;
 
 use serde_json::Value;
+use serde_json::json;
 
-use crate::base::plural;
 use crate::evidence::Session;
 use crate::evidence::slug;
 use crate::flows::Failure;
@@ -29,22 +16,21 @@ use crate::flows::Kind;
 use crate::flows::apply::ApplyMode;
 use crate::flows::apply::Files;
 use crate::flows::apply::Outcome;
-use crate::flows::apply::Status;
-use crate::flows::apply::Trouble;
 use crate::flows::apply::millis;
 use crate::flows::bundle;
+use crate::flows::talk;
+use crate::flows::talk::Draft;
+use crate::flows::talk::Listener;
+use crate::flows::talk::Patience;
+use crate::flows::talk::Prompt;
+use crate::flows::talk::Record;
+use crate::flows::talk::Talk;
+use crate::flows::talk::Wanted;
+use crate::flows::talk::conclude;
+use crate::flows::talk::engine::Engine;
 use crate::secret::Scanner;
-use crate::system;
-use crate::transport::RequestId;
-
-use engine::Engine;
-use parcel::Parcel;
-use record::Record;
-use transfer::Transfer;
 
 pub use attach::attach;
-pub use engine::EngineKind;
-pub use engine::Wanted;
 
 /// What to ask, whom, and how long to wait.
 pub struct Request {
@@ -53,30 +39,10 @@ pub struct Request {
     /// Files of the repository that go with it.
     pub context: Option<bundle::Request>,
     pub slug: Option<String>,
-    pub timeout: Option<Duration>,
-    pub stall: Option<Duration>,
+    pub patience: Patience,
     /// Takes secrets out instead of refusing.
     pub sanitize: bool,
-    /// How often a copy of the page is kept while the answer is waited for.
-    pub snapshots: Option<Duration>,
     pub files: Files,
-}
-
-/// How it looks from outside while it goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    pub state: &'static str,
-    pub characters: usize,
-    pub elapsed: Duration,
-}
-
-/// How a flow reaches whoever asked.
-pub struct Listener<'a> {
-    /// Somebody sits at the terminal, and by typing the command approves where it sends to.
-    pub attended: bool,
-    /// Takes what happens, as it happens.
-    pub tell: &'a dyn Fn(&str),
-    pub progress: &'a dyn Fn(Progress),
 }
 
 /// How it ended, and the answer if there is one.
@@ -93,147 +59,77 @@ pub fn run(flows: &Flows, request: &Request, listener: &Listener<'_>) -> Result<
     let files = request.files.absolute(&flows.environment.current_dir)?;
     let config = flows.person()?;
     let engine = Engine::choose(flows, &request.engine, &config)?;
-    let id = request_id()?;
-    let (mut parcel, excluded) = pack(flows, request, &engine, &id)?;
-    let guard = transfer::rules(flows)?;
-    let found = transfer::look_through(guard.scanner(), &mut parcel, request.sanitize);
+    let guard = talk::rules(flows)?;
+    let (draft, excluded) = draft(flows, request, &engine, guard.scanner())?;
     // What is refused for a secret in it is kept without.
     let clean = |text: &str| String::from_utf8_lossy(&guard.scanner().redact(text.as_bytes()).0).into_owned();
     let words = clean(request.slug.as_deref().unwrap_or(&request.prompt));
-    let name = slug(&words).unwrap_or_else(|| "ask".to_owned());
-    parcel.request = clean(&parcel.request);
-    let session = Session::create(&home, &name)?;
-    let mut outcome = Outcome::new(ApplyMode::None, &session.slug);
-    let mut record = Record::begin(flows, &session, request, &engine, &id, &parcel);
-    record.write(&session, "running", &outcome)?;
+    let session = Session::create(&home, &slug(&words).unwrap_or_else(|| "ask".to_owned()))?;
+    session.log(&format!("{} to {}", draft.id, engine.destination().shown));
     excluded.iter().for_each(|line| session.log(line));
-    outcome.heard.platform = Some(engine.platform().to_owned());
-    outcome.heard.request_id = Some(id.to_string());
-    outcome.heard.prompt_chars = Some(parcel.typed.chars().count() as u64);
-    outcome.secrets = Some(found.labels.clone());
-    let mut answer = None;
-    let mut attempt = || -> Result<(), Trouble> {
-        session.write("request-1.md", parcel.request.as_bytes())?;
-        if found.stops() {
-            return Err(found.refusal());
-        }
-        let transfer = Transfer::new("ask", engine.destination(), &id, &parcel);
-        let approval = transfer.approve(listener.attended, &config.transfers)?;
-        session.write_json("transfer-1.json", &transfer.to_json(&approval))?;
-        system::watch_interrupts().map_err(|error| {
-            Failure::new(Kind::Other, format!("failed to watch for Ctrl-C: {error}")).hinted("git oracle doctor")
-        })?;
-        let configured = |seconds: Option<u64>| seconds.map(Duration::from_secs);
-        let clocks = engine.clocks(
-            request.timeout.or(configured(config.engine.timeout)),
-            request.stall.or(configured(config.engine.stall_timeout)),
-        );
-        let snapshots = request.snapshots;
-        let scanner = guard.scanner();
-        let talk = Talk { session: &session, parcel: &parcel, id: &id, clocks, snapshots, scanner, listener };
-        let ended = match &engine {
-            Engine::Page(place) => page::talk(place, &page::Act::Ask, &talk, &mut outcome, &mut record.address),
-            Engine::Api(place) => api::talk(place, &talk, &mut outcome, &mut record),
-        };
-        answer = talk.hear(ended.text, &mut outcome)?;
-        ended.trouble.map_or(Ok(()), Err)
+    let record = Record::begin(flows, &engine, &clean(&request.prompt), &draft, options(request));
+    let terms = talk::Terms {
+        session: &session,
+        engine: &engine,
+        guard: &guard,
+        config: &config,
+        patience: request.patience,
+        listener,
+        purpose: "ask",
+        limit: 1,
     };
-    conclude(attempt(), &mut outcome);
+    let mut talk = Talk::new(terms, record);
+    talk.write_record("running", talk.turns())?;
+    let mut outcome = Outcome::new(ApplyMode::None, &session.slug);
+    let mut answer = None;
+    let said = talk.say(&draft, &mut outcome).and_then(|heard| {
+        answer = heard.answer;
+        heard.trouble.map_or(Ok(()), Err)
+    });
+    talk.close();
+    conclude(said, &mut outcome);
     outcome.elapsed_ms = millis(began);
     session.log(outcome.status.as_str());
     files.write_documents(&session, &outcome)?;
-    record.write(&session, outcome.status.as_str(), &outcome)?;
+    talk.write_record(outcome.status.as_str(), talk.turns())?;
     Ok(Answered { outcome, answer })
-}
-
-/// What a talk works with, whoever it is with.
-struct Talk<'a> {
-    session: &'a Session,
-    parcel: &'a Parcel,
-    id: &'a RequestId,
-    clocks: Clocks,
-    snapshots: Option<Duration>,
-    scanner: &'a Scanner,
-    listener: &'a Listener<'a>,
-}
-
-impl Talk<'_> {
-    /// Writes down what was heard. What a model writes may hold a secret, too: it is kept nowhere.
-    fn keep_response(&self, text: &str) -> Result<(String, usize), Trouble> {
-        let (clean, secrets) = self.scanner.redact(text.as_bytes());
-        self.session.write("response-1.md", &clean)?;
-        Ok((String::from_utf8_lossy(&clean).into_owned(), secrets.len()))
-    }
-
-    /// Keeps an answer and returns it for a reader.
-    fn hear(&self, text: Option<String>, outcome: &mut Outcome) -> Result<Option<String>, Trouble> {
-        let Some(text) = text else { return Ok(None) };
-        let (text, secrets) = self.keep_response(&text)?;
-        if secrets > 0 {
-            outcome.notes.push(format!("{} taken out of the answer", plural(secrets as u64, "secret")));
-        }
-        outcome.found.response_chars = Some(text.chars().count() as u64);
-        Ok(Some(parcel::without_id(&text, self.id).to_owned()))
-    }
-
-    fn tell(&self, text: &str) {
-        self.session.log(text);
-        (self.listener.tell)(text);
-    }
-}
-
-fn conclude(ended: Result<(), Trouble>, outcome: &mut Outcome) {
-    match ended {
-        Ok(()) => outcome.status = Status::Success,
-        Err(trouble) => {
-            outcome.status = trouble.status;
-            outcome.error = Some(trouble);
-        }
-    }
-}
-
-/// How long an answer may take, and how long nothing may move.
-#[derive(Debug, Clone, Copy)]
-struct Clocks {
-    answer: Duration,
-    stall: Duration,
-}
-
-/// How a talk ended. A text may be there although something went wrong: what was heard is kept.
-struct Ended {
-    text: Option<String>,
-    trouble: Option<Trouble>,
 }
 
 /// Returns what would be sent and where. Nothing is sent, and no session is made.
 pub fn preview(flows: &Flows, request: &Request, attended: bool) -> Result<Value, Failure> {
     let config = flows.person()?;
     let engine = Engine::choose(flows, &request.engine, &config)?;
-    let id = request_id()?;
-    let (mut parcel, excluded) = pack(flows, request, &engine, &id)?;
-    let guard = transfer::rules(flows)?;
-    let found = transfer::look_through(guard.scanner(), &mut parcel, request.sanitize);
-    let transfer = Transfer::new("ask", engine.destination(), &id, &parcel);
-    let approval = transfer.approve(attended, &config.transfers).ok();
-    Ok(transfer.preview(&engine, approval.as_ref(), &found, &excluded, request.context.as_ref()))
-}
-
-fn request_id() -> Result<RequestId, Failure> {
-    RequestId::random().map_err(|error| {
-        Failure::new(Kind::Other, format!("the system gives no random numbers: {error}")).hinted("git oracle doctor")
-    })
+    let guard = talk::rules(flows)?;
+    let (draft, excluded) = draft(flows, request, &engine, guard.scanner())?;
+    let mut preview = talk::preview("ask", &draft, &engine, attended, &config.transfers);
+    preview["bundleFormat"] = json!(request.context.as_ref().map(|context| context.format.as_str()));
+    preview["excluded"] = json!(excluded);
+    Ok(preview)
 }
 
 /// Makes what is sent, and says which files stay out.
-fn pack(flows: &Flows, request: &Request, engine: &Engine, id: &RequestId) -> Result<(Parcel, Vec<String>), Failure> {
+fn draft(
+    flows: &Flows,
+    request: &Request,
+    engine: &Engine,
+    scanner: &Scanner,
+) -> Result<(Draft, Vec<String>), Failure> {
     if request.prompt.trim().is_empty() {
         return Err(Failure::new(Kind::Usage, "the prompt is empty").hinted("git oracle ask -p \"…\""));
     }
-    let package = match &request.context {
-        Some(context) => Some(bundle::pack(flows, context)?),
-        None => None,
-    };
-    let left_out = package.iter().flat_map(|package| &package.exclusions);
-    let excluded = left_out.map(|exclusion| format!("{}: {}", exclusion.path, exclusion.reason.as_str())).collect();
-    Ok((Parcel::make(id, &request.prompt, package.as_ref(), engine.room())?, excluded))
+    let (package, excluded) = bundle::context(flows, request.context.as_ref())?;
+    let prompt = Prompt { text: &request.prompt, package: package.as_ref(), ..Prompt::default() };
+    Ok((Draft::make(&prompt, engine, scanner, request.sanitize)?, excluded))
+}
+
+/// Returns what a session says about how it was asked.
+fn options(request: &Request) -> Value {
+    json!({
+        "files": request.context.as_ref().map(|context| &context.patterns),
+        "bundleFormat": request.context.as_ref().map(|context| context.format.as_str()),
+        "timeoutSec": request.patience.timeout.map(|limit| limit.as_secs()),
+        "stallTimeoutSec": request.patience.stall.map(|limit| limit.as_secs()),
+        "sanitizePrompt": request.sanitize,
+        "attach": request.engine.attach,
+    })
 }

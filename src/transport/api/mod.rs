@@ -49,6 +49,14 @@ pub enum Turn {
     Assistant(String),
 }
 
+impl Turn {
+    pub fn text(&self) -> &str {
+        match self {
+            Turn::User(text) | Turn::Assistant(text) => text,
+        }
+    }
+}
+
 /// Returns the body of a request: exactly what is sent, so that it can be scanned and noted before.
 pub fn request_body(model: &str, conversation: &[Turn]) -> String {
     let input: Vec<Value> = conversation

@@ -9,11 +9,11 @@ use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::apply::Status;
 use crate::flows::apply::Trouble;
-use crate::flows::ask::engine::Destination;
-use crate::flows::ask::engine::Engine;
-use crate::flows::ask::parcel::Parcel;
-use crate::flows::bundle;
 use crate::flows::secrets::Guard;
+use crate::flows::talk::Draft;
+use crate::flows::talk::engine::Destination;
+use crate::flows::talk::engine::Engine;
+use crate::flows::talk::parcel::Parcel;
 use crate::policy::TransferConfig;
 use crate::secret::Scanner;
 use crate::system;
@@ -23,7 +23,7 @@ use crate::transport::RequestId;
 const BYTES_PER_TOKEN: usize = 4;
 
 /// What the scan of a parcel found.
-pub(super) struct FoundSecrets {
+pub(in crate::flows) struct FoundSecrets {
     /// Families, each once.
     pub labels: Vec<String>,
     /// They were taken out.
@@ -31,7 +31,7 @@ pub(super) struct FoundSecrets {
 }
 
 /// Returns the rules about secrets that hold here.
-pub(super) fn rules(flows: &Flows) -> Result<Guard, Failure> {
+pub(in crate::flows) fn rules(flows: &Flows) -> Result<Guard, Failure> {
     match flows.repository() {
         Ok(repository) => Guard::of_repository(&repository),
         // A question can be asked anywhere.
@@ -130,6 +130,15 @@ impl<'a> Transfer<'a> {
         Transfer { purpose, destination, id, parts: std::iter::once(typed).chain(files).collect() }
     }
 
+    /// Adds what was said before, where it is sent again with every turn.
+    pub fn after(mut self, history: &str) -> Self {
+        if !history.is_empty() {
+            let bytes = history.as_bytes();
+            self.parts.push(Part { name: "conversation", bytes: bytes.len(), sha256: Sha256Hex::of(bytes) });
+        }
+        self
+    }
+
     fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.bytes).sum()
     }
@@ -138,7 +147,7 @@ impl<'a> Transfer<'a> {
     fn risk(&self) -> &'static str {
         match () {
             () if self.destination.is_loopback => "none",
-            () if self.parts.len() == 1 => "low",
+            () if self.parts.iter().all(|part| matches!(part.name, "prompt" | "conversation")) => "low",
             () => "medium",
         }
     }
@@ -183,51 +192,54 @@ impl<'a> Transfer<'a> {
             })).collect::<Vec<_>>(),
         })
     }
+}
 
-    /// Returns what `--dry-run` shows.
-    pub fn preview(
-        &self,
-        engine: &Engine,
-        approval: Option<&Approval>,
-        found: &FoundSecrets,
-        excluded: &[String],
-        context: Option<&bundle::Request>,
-    ) -> Value {
-        json!({
-            "destination": self.destination.shown,
-            "engine": engine.kind().as_str(),
-            "platform": engine.platform(),
-            "model": engine.model(),
-            "bundleFormat": context.map(|context| context.format.as_str()),
-            "riskClass": self.risk(),
-            "approvedBy": approval.map(|approval| approval.as_str()),
-            "bytes": self.bytes(),
-            "estimatedTokens": self.bytes().div_ceil(BYTES_PER_TOKEN),
-            "files": self.parts.iter().map(|part| json!({"name": part.name, "bytes": part.bytes})).collect::<Vec<_>>(),
-            "excluded": excluded,
-            "secretScan": {
-                "status": if found.labels.is_empty() { "ok" } else { "matches_detected" },
-                "matches": found.labels,
-                "redacted": found.redacted,
-            },
-            "summary": format!(
-                "{} in {} to {}",
-                plural(self.bytes() as u64, "byte"),
-                plural(self.parts.len() as u64, "part"),
-                self.destination.shown
-            ),
-        })
-    }
+/// Returns what `--dry-run` shows: what would be sent, where, and who would let it go.
+pub(in crate::flows) fn preview(
+    purpose: &'static str,
+    draft: &Draft,
+    engine: &Engine,
+    attended: bool,
+    config: &TransferConfig,
+) -> Value {
+    let transfer = Transfer::new(purpose, engine.destination(), &draft.id, &draft.parcel);
+    let approval = transfer.approve(attended, config).ok();
+    let found = &draft.found;
+    json!({
+        "destination": transfer.destination.shown,
+        "engine": engine.kind().as_str(),
+        "platform": engine.platform(),
+        "model": engine.model(),
+        "riskClass": transfer.risk(),
+        "approvedBy": approval.map(Approval::as_str),
+        "bytes": transfer.bytes(),
+        "estimatedTokens": transfer.bytes().div_ceil(BYTES_PER_TOKEN),
+        "files": transfer.parts.iter().map(|part| json!({"name": part.name, "bytes": part.bytes})).collect::<Vec<_>>(),
+        "secretScan": {
+            "status": if found.labels.is_empty() { "ok" } else { "matches_detected" },
+            "matches": found.labels,
+            "redacted": found.redacted,
+        },
+        "summary": format!(
+            "{} in {} to {}",
+            plural(transfer.bytes() as u64, "byte"),
+            plural(transfer.parts.len() as u64, "part"),
+            transfer.destination.shown
+        ),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flows::ask::parcel::Room;
+    use crate::flows::talk::parcel::Prompt;
+    use crate::flows::talk::parcel::Room;
 
     fn approval(host: &str, attended: bool, config: &TransferConfig) -> Result<Approval, Status> {
         let id = RequestId::parse("orc-0123456789ab").unwrap();
-        let parcel = Parcel::make(&id, "Hello", None, Room { text: 1000, takes_files: true }).unwrap();
+        let parcel =
+            Parcel::make(&id, &Prompt { text: "Hello", ..Prompt::default() }, Room { text: 1000, takes_files: true })
+                .unwrap();
         let destination = Destination::parse(host).unwrap();
         let transfer = Transfer::new("ask", &destination, &id, &parcel);
         transfer.approve(attended, config).map_err(|trouble| trouble.status)

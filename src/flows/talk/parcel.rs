@@ -1,13 +1,31 @@
 //! Exactly what is sent: the text that is typed, and the files that go with it.
 
+use crate::base::fence;
 use crate::bundle::Format;
 use crate::bundle::Package;
 use crate::flows::Failure;
 use crate::flows::Kind;
 use crate::transport::RequestId;
 
+/// What somebody wants to say in one turn.
+#[derive(Default)]
+pub(in crate::flows) struct Prompt<'a> {
+    pub text: &'a str,
+    /// A change that the text is about.
+    pub change: Option<Change<'a>>,
+    /// Files that go with it.
+    pub package: Option<&'a Package>,
+}
+
+/// A change as a diff. It stands in the request where it fits, else it is attached.
+pub(in crate::flows) struct Change<'a> {
+    pub diff: &'a str,
+    /// What follows it.
+    pub after: &'a str,
+}
+
 /// What is sent in one turn.
-pub(super) struct Parcel {
+pub(in crate::flows) struct Parcel {
     /// The whole request, as it is kept.
     pub request: String,
     /// What is typed: the request, or a word that it is attached.
@@ -16,7 +34,7 @@ pub(super) struct Parcel {
 }
 
 /// A file that goes with a prompt.
-pub(super) struct Attachment {
+pub(in crate::flows) struct Attachment {
     pub name: &'static str,
     pub bytes: Vec<u8>,
     /// Its files were looked through before they were packed.
@@ -25,18 +43,36 @@ pub(super) struct Attachment {
 
 /// How much fits where a prompt goes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(in crate::flows) struct Room {
     /// Bytes of text.
     pub text: usize,
     pub takes_files: bool,
 }
 
+/// What the lines around a request take.
+const FRAME_BYTES: usize = 300;
+
 impl Parcel {
     /// Makes a parcel. What is too long for the place where one types becomes a file.
-    pub fn make(id: &RequestId, prompt: &str, package: Option<&Package>, room: Room) -> Result<Self, Failure> {
+    pub fn make(id: &RequestId, prompt: &Prompt<'_>, room: Room) -> Result<Self, Failure> {
         let mut attachments = Vec::new();
+        let mut text = prompt.text.trim_end().to_owned();
+        if let Some(change) = &prompt.change {
+            let fence = fence(change.diff.as_bytes());
+            let inline = format!("{fence}diff\n{}\n{fence}", change.diff.trim_end_matches('\n'));
+            let fits = text.len() + inline.len() + change.after.len() + FRAME_BYTES <= room.text;
+            text.push_str("\n\n");
+            if fits || !room.takes_files {
+                text.push_str(&inline);
+            } else {
+                text.push_str("The change is in the attached file changes.diff. Read all of it.");
+                attachments.push(Attachment::text("changes.diff", change.diff.as_bytes().to_vec()));
+            }
+            text.push_str("\n\n");
+            text.push_str(change.after);
+        }
         let mut context = String::new();
-        if let Some(package) = package {
+        if let Some(package) = prompt.package {
             let mut bytes = Vec::new();
             package.write_to(&mut bytes).map_err(|error| {
                 Failure::new(Kind::Other, format!("failed to write the context package: {error}"))
@@ -44,7 +80,7 @@ impl Parcel {
             })?;
             context.push_str(package.format.sentence());
             match package.format {
-                Format::Text if bytes.len() + prompt.len() < room.text => {
+                Format::Text if bytes.len() + text.len() < room.text => {
                     context.push_str("\n\n");
                     context.push_str(&String::from_utf8_lossy(&bytes));
                 }
@@ -58,7 +94,7 @@ impl Parcel {
                 }
             }
         }
-        let request = framed(id, &[prompt, &context]);
+        let request = framed(id, &[&text, &context]);
         let mut typed = request.clone();
         if request.len() > room.text {
             if !room.takes_files {
@@ -95,7 +131,7 @@ fn framed(id: &RequestId, parts: &[&str]) -> String {
 }
 
 /// Returns an answer without the two lines that only carry the id.
-pub(super) fn without_id<'a>(answer: &'a str, id: &RequestId) -> &'a str {
+pub(in crate::flows) fn without_id<'a>(answer: &'a str, id: &RequestId) -> &'a str {
     let bare = |line: &str| line.trim().trim_matches(['`', '*', '_']) == id.as_str();
     let mut text = answer;
     if let Some((first, rest)) = text.trim_start().split_once('\n').filter(|(first, _)| bare(first)) {
@@ -116,10 +152,27 @@ mod tests {
         RequestId::parse("orc-0123456789ab").unwrap()
     }
 
+    fn said(text: &str) -> Prompt<'_> {
+        Prompt { text, ..Prompt::default() }
+    }
+
+    #[test]
+    fn a_change_stands_in_the_request_or_is_attached() {
+        let diff = "-a\n+```\n";
+        let prompt = || Prompt { change: Some(Change { diff, after: "Thanks." }), ..said("Look at it.") };
+        let parcel = Parcel::make(&id(), &prompt(), Room { text: 1000, takes_files: true }).unwrap();
+        assert!(parcel.typed.contains("Look at it.\n\n````diff\n-a\n+```\n````\n\nThanks.\n"), "{}", parcel.typed);
+        assert!(parcel.attachments.is_empty());
+        let parcel = Parcel::make(&id(), &prompt(), Room { text: 310, takes_files: true }).unwrap();
+        assert!(parcel.typed.contains("changes.diff") && parcel.typed.contains("Thanks."), "{}", parcel.typed);
+        assert_eq!(parcel.attachments[0].bytes, diff.as_bytes());
+        assert!(Parcel::make(&id(), &prompt(), Room { text: 100, takes_files: false }).is_err());
+    }
+
     #[test]
     fn a_prompt_carries_its_id_on_both_ends_once() {
         let room = Room { text: 1000, takes_files: true };
-        let parcel = Parcel::make(&id(), "Say hello.\n", None, room).unwrap();
+        let parcel = Parcel::make(&id(), &said("Say hello.\n"), room).unwrap();
         assert!(parcel.typed.starts_with("Request id: orc-0123456789ab\n"));
         assert!(parcel.typed.ends_with("\nRequest id: orc-0123456789ab"));
         assert!(parcel.typed.contains("\n\nSay hello.\n\n") && parcel.attachments.is_empty());
@@ -128,10 +181,10 @@ mod tests {
     #[test]
     fn what_is_too_long_to_type_is_a_file() {
         let long = "x".repeat(2000);
-        let parcel = Parcel::make(&id(), &long, None, Room { text: 1000, takes_files: true }).unwrap();
+        let parcel = Parcel::make(&id(), &said(&long), Room { text: 1000, takes_files: true }).unwrap();
         assert!(!parcel.typed.contains("xx") && parcel.typed.contains("request.md"));
         assert_eq!(parcel.attachments[0].bytes, parcel.request.as_bytes());
-        assert!(Parcel::make(&id(), &long, None, Room { text: 1000, takes_files: false }).is_err());
+        assert!(Parcel::make(&id(), &said(&long), Room { text: 1000, takes_files: false }).is_err());
     }
 
     #[test]

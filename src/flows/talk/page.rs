@@ -1,4 +1,4 @@
-//! Asking on a chat page.
+//! One turn on a chat page.
 //!
 //! The ledger of the session is written before each act: `intent`, `typed`, `sending`, `sent`, `committed`, `captured`. A
 //! run that is killed leaves it behind, so that nobody has to guess whether something was sent.
@@ -14,10 +14,9 @@ use crate::flows::apply::Outcome;
 use crate::flows::apply::Status;
 use crate::flows::apply::Trouble;
 use crate::flows::apply::millis;
-use crate::flows::ask::Ended;
-use crate::flows::ask::Progress;
-use crate::flows::ask::Talk;
-use crate::flows::ask::engine::ChatPage;
+use crate::flows::talk::Ended;
+use crate::flows::talk::Turn;
+use crate::flows::talk::engine::ChatPage;
 use crate::system::TemporaryFile;
 use crate::transport::Browser;
 use crate::transport::CompletionPath;
@@ -33,100 +32,115 @@ use crate::transport::conversation::Step;
 use crate::transport::conversation::Whereabouts;
 
 /// What is done on the page.
-pub(super) enum Act {
+pub(in crate::flows) enum Act {
     Ask,
     /// Nothing is sent: the answer is looked for at this address.
     Resume(String),
 }
 
-/// Puts the question on the page and brings the answer home. `address` becomes where the conversation is found again.
-pub(super) fn talk(
+/// The page between turns: open or not, and where the conversation is found again.
+pub(in crate::flows) struct Visit<'a> {
+    pub conversation: &'a mut Option<Conversation>,
+    pub address: &'a mut Option<String>,
+}
+
+/// Puts the question on the page and brings the answer home. After a fault the page is closed.
+pub(in crate::flows) fn say(
     page: &ChatPage,
     act: &Act,
-    talk: &Talk<'_>,
+    visit: Visit<'_>,
+    turn: &Turn<'_>,
     outcome: &mut Outcome,
-    address: &mut Option<String>,
 ) -> Ended {
-    let fail = |trouble: Trouble| Ended { text: None, trouble: Some(trouble) };
-    let files = match keep_files(talk) {
+    let files = match keep_files(turn) {
         Ok(files) => files,
-        Err(trouble) => return fail(trouble),
+        Err(trouble) => return Ended::early(trouble),
     };
-    let ledger = Ledger { talk, began: Instant::now(), last: RefCell::default(), snapshots: RefCell::default() };
+    let ledger = Ledger { turn, began: Instant::now(), last: RefCell::default(), snapshots: RefCell::default() };
     let (step, url) = match act {
         Act::Ask => ("intent", &page.url),
         Act::Resume(url) => ("resumed", url),
     };
-    if let Err(fault) = ledger.record(step, json!({"requestId": talk.id.as_str(), "url": url})) {
-        return fail(trouble_of(fault, false));
+    if let Err(fault) = ledger.record(step, json!({"requestId": turn.id.as_str(), "url": url})) {
+        return Ended::early(trouble_of(fault, false));
     }
-    talk.tell("starting the browser");
-    let browser = match Browser::start(&page.launch) {
-        Ok(browser) => browser,
-        Err(fault) => return fail(trouble_of(fault, false)),
+    let is_new = visit.conversation.is_none();
+    let mut conversation = match visit.conversation.take() {
+        Some(open) => open,
+        None => match start(page, &ledger, outcome) {
+            Ok(conversation) => conversation,
+            Err(fault) => return Ended::early(trouble_of(fault, false)),
+        },
     };
-    outcome.heard.start_ms = Some(millis(ledger.began));
-    if let Some((endpoint, session_id)) = browser.remote_session() {
-        let facts = json!({"endpoint": endpoint.to_string(), "sessionId": session_id});
-        if let Err(fault) = ledger.record("remote", facts) {
-            return fail(trouble_of(fault, false));
-        }
-    }
-    let mut conversation = Conversation::new(browser, page.profile.clone());
-    if let Some(every) = talk.snapshots {
-        conversation.take_snapshots(every);
-    }
     let ended = match act {
-        Act::Ask => ask(&mut conversation, page, &files, &ledger),
-        Act::Resume(url) => conversation.resume(url, talk.id, &ledger.clocks(), &mut |step| ledger.follow(step)),
+        Act::Ask => ask(&mut conversation, is_new.then_some(page), &files, &ledger),
+        Act::Resume(url) => conversation.resume(url, turn.id, &ledger.clocks(), &mut |step| ledger.follow(step)),
     };
     if let Some(found) = conversation.address() {
-        *address = Some(found.to_owned());
+        *visit.address = Some(found.to_owned());
     }
     let (answer, trouble) = match ended {
-        Ok(answer) => (Some(answer), None),
+        Ok(answer) => {
+            *visit.conversation = Some(conversation);
+            (Some(answer), None)
+        }
         Err(broken) => {
             keep_picture(&conversation, &ledger, outcome);
+            conversation.close();
             let has_text = broken.partial.is_some();
             (broken.partial.map(|answer| *answer), Some(trouble_of(broken.fault, has_text)))
         }
     };
-    conversation.close();
     outcome.heard.snapshots.extend(ledger.snapshots.take());
     if let Some(answer) = &answer {
-        note(answer, talk, outcome);
+        note(answer, turn, outcome);
     }
     Ended { text: answer.map(|answer| answer.text), trouble }
 }
 
-/// Writes what is attached to files that are gone when the talk is over.
-fn keep_files(talk: &Talk<'_>) -> Result<Vec<TemporaryFile>, Trouble> {
+/// Starts the browser.
+fn start(page: &ChatPage, ledger: &Ledger<'_>, outcome: &mut Outcome) -> Result<Conversation, Fault> {
+    ledger.turn.tell("starting the browser");
+    let browser = Browser::start(&page.launch)?;
+    outcome.heard.start_ms = Some(millis(ledger.began));
+    if let Some((endpoint, session_id)) = browser.remote_session() {
+        ledger.record("remote", json!({"endpoint": endpoint.to_string(), "sessionId": session_id}))?;
+    }
+    let mut conversation = Conversation::new(browser, page.profile.clone());
+    if let Some(every) = ledger.turn.snapshots {
+        conversation.take_snapshots(every);
+    }
+    Ok(conversation)
+}
+
+/// Writes what is attached to files that are gone when the turn is over.
+fn keep_files(turn: &Turn<'_>) -> Result<Vec<TemporaryFile>, Trouble> {
     let keep = |name: &str, bytes: &[u8]| TemporaryFile::new(name, &mut |out| out.write_all(bytes));
-    let files = talk.parcel.attachments.iter().map(|attachment| keep(attachment.name, &attachment.bytes));
+    let files = turn.parcel.attachments.iter().map(|attachment| keep(attachment.name, &attachment.bytes));
     Ok(files.collect::<Result<_, _>>().map_err(crate::flows::Failure::from)?)
 }
 
+/// Sends one prompt; `page` is opened before if it is not open yet.
 fn ask(
     conversation: &mut Conversation,
-    page: &ChatPage,
+    page: Option<&ChatPage>,
     files: &[TemporaryFile],
     ledger: &Ledger<'_>,
 ) -> Result<Answer, Broken> {
-    let talk = ledger.talk;
+    let turn = ledger.turn;
     let paths: Vec<_> = files.iter().map(|file| file.path().to_owned()).collect();
-    let message = Message { request_id: talk.id, text: &talk.parcel.typed, files: &paths };
+    let message = Message { request_id: turn.id, text: &turn.parcel.typed, files: &paths };
     let mut follow = |step: &Step| ledger.follow(step);
-    conversation.open(&page.url, page.model.as_deref(), &mut follow).map_err(|fault| Broken {
-        fault,
-        whereabouts: Whereabouts::Unsent,
-        partial: None,
-    })?;
+    if let Some(page) = page {
+        let unsent = |fault| Broken { fault, whereabouts: Whereabouts::Unsent, partial: None };
+        conversation.open(&page.url, page.model.as_deref(), &mut follow).map_err(unsent)?;
+    }
     conversation.ask(&message, &ledger.clocks(), &mut follow)
 }
 
-/// What is written down while the talk goes on.
+/// What is written down while the turn goes on.
 struct Ledger<'a> {
-    talk: &'a Talk<'a>,
+    turn: &'a Turn<'a>,
     began: Instant,
     last: RefCell<Option<&'static str>>,
     /// Where copies of the page lie.
@@ -135,20 +149,21 @@ struct Ledger<'a> {
 
 impl Ledger<'_> {
     const fn clocks(&self) -> Clocks {
-        Clocks { answer: self.talk.clocks.answer, stall: self.talk.clocks.stall }
+        Clocks { answer: self.turn.clocks.answer, stall: self.turn.clocks.stall }
     }
 
     /// Keeps the page as it stands. What cannot be kept is no trouble.
     fn keep_snapshot(&self, html: &str) {
         let mut snapshots = self.snapshots.borrow_mut();
         let name = format!("snapshot-{:03}.html", snapshots.len() + 1);
-        if let Ok(path) = self.talk.session.write(&name, html.as_bytes()) {
+        if let Ok(path) = self.turn.session.write(&name, html.as_bytes()) {
             snapshots.push(path.display().to_string());
         }
     }
 
-    fn record(&self, step: &str, facts: serde_json::Value) -> Result<(), Fault> {
-        self.talk.session.record(step, facts).map_err(|error: EvidenceError| {
+    fn record(&self, step: &str, mut facts: serde_json::Value) -> Result<(), Fault> {
+        facts["turn"] = json!(self.turn.number);
+        self.turn.session.record(step, facts).map_err(|error: EvidenceError| {
             let hint = "Check that there is room on the disk and that the session's folder is yours.";
             Fault::new(FaultKind::SendUnclear, format!("the step {step} could not be written down: {error}"), hint)
         })
@@ -165,10 +180,9 @@ impl Ledger<'_> {
                 Phase::Throttled => "asked to wait",
             };
             if self.last.replace(Some(state)) != Some(state) {
-                self.talk.session.log(&format!("{state} after {elapsed_ms} ms, {characters} characters"));
+                self.turn.session.log(&format!("{state} after {elapsed_ms} ms, {characters} characters"));
             }
-            let progress = Progress { state, characters: *characters, elapsed: self.began.elapsed() };
-            (self.talk.listener.progress)(progress);
+            self.turn.show(state, *characters, self.began.elapsed());
             return Ok(());
         }
         match step {
@@ -178,14 +192,14 @@ impl Ledger<'_> {
             }
             Step::Partial { text, .. } => {
                 // If everything ends now, this is what is left.
-                let _ = self.talk.keep_response(text);
+                let _ = self.turn.keep_response(text);
                 return Ok(());
             }
             _ => {}
         }
         let facts = serde_json::to_value(step).unwrap_or_default();
         let name = facts["step"].as_str().unwrap_or_default().to_owned();
-        self.talk.session.log(&visible(&facts.to_string()));
+        self.turn.session.log(&visible(&facts.to_string()));
         let state = match step {
             Step::Opening { .. } => Some("opening the page"),
             Step::Challenged => Some("waiting for the page to let go"),
@@ -195,7 +209,7 @@ impl Ledger<'_> {
             _ => None,
         };
         if let Some(state) = state {
-            (self.talk.listener.progress)(Progress { state, characters: 0, elapsed: self.began.elapsed() });
+            self.turn.show(state, 0, self.began.elapsed());
         }
         // These are what a later run relies on; the others are for reading.
         match step {
@@ -212,7 +226,7 @@ impl Ledger<'_> {
 
 /// Keeps the page as it was when something went wrong. What cannot be kept is no further trouble.
 fn keep_picture(conversation: &Conversation, ledger: &Ledger<'_>, outcome: &mut Outcome) {
-    let kept = conversation.screenshot().map(|picture| ledger.talk.session.write("screenshot-001.png", &picture));
+    let kept = conversation.screenshot().map(|picture| ledger.turn.session.write("screenshot-001.png", &picture));
     if let Ok(Ok(path)) = kept {
         outcome.heard.snapshots.push(path.display().to_string());
     }
@@ -222,7 +236,7 @@ fn keep_picture(conversation: &Conversation, ledger: &Ledger<'_>, outcome: &mut 
 }
 
 /// Puts down how an answer was come by.
-fn note(answer: &Answer, talk: &Talk<'_>, outcome: &mut Outcome) {
+fn note(answer: &Answer, turn: &Turn<'_>, outcome: &mut Outcome) {
     let word = |value: serde_json::Value| value.as_str().map(str::to_owned);
     let heard = &mut outcome.heard;
     heard.capture = serde_json::to_value(answer.capture).ok().and_then(word);
@@ -230,7 +244,6 @@ fn note(answer: &Answer, talk: &Talk<'_>, outcome: &mut Outcome) {
     heard.signals = serde_json::to_value(&answer.signals).ok();
     heard.sidebar = Some(answer.sidebar);
     heard.request_id_seen = Some(answer.id_seen);
-    heard.turns = Some(1);
     heard.ready_ms = Some(answer.timing.ready_ms);
     heard.type_ms = Some(answer.timing.type_ms);
     heard.first_token_ms = Some(answer.timing.first_ms);
@@ -239,8 +252,8 @@ fn note(answer: &Answer, talk: &Talk<'_>, outcome: &mut Outcome) {
     heard.capture_ms = Some(answer.timing.capture_ms);
     heard.mutations = Some(answer.mutations);
     heard.response_bytes = Some(answer.text.len() as u64);
-    heard.prompt_bytes = Some(talk.parcel.typed.len() as u64);
-    heard.attachments = Some(talk.parcel.attachments.len() as u64);
+    heard.prompt_bytes = Some(turn.parcel.typed.len() as u64);
+    heard.attachments = Some(turn.parcel.attachments.len() as u64);
     if !answer.sealed && answer.path != CompletionPath::TimeoutPartial {
         outcome.notes.push(
             "the answer does not carry the request id on its first and last line; the page itself shows whose it is"

@@ -10,8 +10,8 @@ use crate::base::visible;
 use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
-use crate::flows::ask::Clocks;
-use crate::flows::ask::parcel::Room;
+use crate::flows::talk::Clocks;
+use crate::flows::talk::parcel::Room;
 use crate::policy::PersonConfig;
 use crate::transport::api::Api;
 use crate::transport::driver::Configured;
@@ -74,13 +74,13 @@ pub(in crate::flows) struct ChatPage {
 }
 
 /// An API to ask.
-pub(super) struct ApiPlace {
+pub(in crate::flows) struct ApiPlace {
     pub api: Api,
     pub model: String,
     destination: Destination,
 }
 
-pub(super) enum Engine {
+pub(in crate::flows) enum Engine {
     Page(Box<ChatPage>),
     Api(Box<ApiPlace>),
 }
