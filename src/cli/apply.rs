@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::base::RepoPath;
-use crate::base::plural;
 use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
 use crate::cli::document;
 use crate::cli::extract::read_reply;
+use crate::cli::patch;
 use crate::cli::render;
 use crate::cli::terminal;
 use crate::flows::Failure;
@@ -128,7 +128,7 @@ struct SourceArgs {
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy)]
-enum Mode {
+pub(super) enum Mode {
     /// Judge the patch and keep it
     None,
     /// Try it on a candidate; the working tree stays as it is
@@ -140,11 +140,31 @@ enum Mode {
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy)]
-enum AcceptArg {
+pub(super) enum AcceptArg {
     /// They are left out
     Agreed,
     /// One of them rejects the patch
     All,
+}
+
+impl From<Mode> for ApplyMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::None => ApplyMode::None,
+            Mode::Check => ApplyMode::Check,
+            Mode::Apply => ApplyMode::Apply,
+            Mode::Commit => ApplyMode::Commit,
+        }
+    }
+}
+
+impl From<AcceptArg> for Accept {
+    fn from(accept: AcceptArg) -> Self {
+        match accept {
+            AcceptArg::Agreed => Accept::Agreed,
+            AcceptArg::All => Accept::All,
+        }
+    }
 }
 
 impl ApplyArgs {
@@ -160,23 +180,14 @@ impl ApplyArgs {
             SourceArgs { patch: Some(path), .. } => Source::Patch(path),
             SourceArgs { from_session, .. } => Source::Session(from_session),
         };
-        let mode = self.apply_mode.or(self.emit_diff_only.then_some(Mode::None)).map(|mode| match mode {
-            Mode::None => ApplyMode::None,
-            Mode::Check => ApplyMode::Check,
-            Mode::Apply => ApplyMode::Apply,
-            Mode::Commit => ApplyMode::Commit,
-        });
-        let accept = match self.accept {
-            AcceptArg::Agreed => Accept::Agreed,
-            AcceptArg::All => Accept::All,
-        };
+        let mode = self.apply_mode.or(self.emit_diff_only.then_some(Mode::None)).map(ApplyMode::from);
         Ok(Request {
             source,
             slug: self.slug,
             git_root: self.git_root,
             terms: Terms {
                 mode,
-                accept,
+                accept: self.accept.into(),
                 strict: self.strict_diff,
                 prefix: self.restrict_path_prefix,
                 message: self.commit_message,
@@ -230,57 +241,15 @@ pub(super) fn apply(app: &App, args: ApplyArgs) -> Result<Exit, Failure> {
 
 /// Writes the hunks with their verdicts on stdout, and what was done on stderr.
 fn print(app: &App, outcome: &Outcome) {
-    for hunk in &outcome.hunks {
-        let word = if hunk.agreed { "agreed  " } else { "rejected" };
-        render::out(format!("{word}  {}  {}", hunk.file, visible(&hunk.header)));
-        for mend in &hunk.mends {
-            render::out(format!("          mended: {}", visible(mend)));
-        }
-        hunk.reasons.iter().for_each(|reason| render::out(format!("          {}", visible(reason))));
-    }
-    for test in outcome.tests.iter().flatten() {
-        render::out(format!("{:<8}  test {}", test.status, visible(&test.name)));
-    }
+    patch::verdicts(outcome);
     if app.quiet {
         return;
     }
     outcome.notes.iter().for_each(|text| render::note(format!("note: {}", visible(text))));
-    if let Some(done) = done(outcome) {
-        render::note(done);
-    }
+    patch::note(outcome);
     render::note(format!("session: {}", outcome.session));
-    if let Some(next) = next(outcome).filter(|_| outcome.error.is_none()) {
+    if let Some(next) = patch::next(outcome) {
         render::note(format!("next: {next}"));
-    }
-}
-
-/// Returns what was done, in a line.
-fn done(outcome: &Outcome) -> Option<String> {
-    let agreed = plural(outcome.hunks.iter().filter(|hunk| hunk.agreed).count() as u64, "hunk");
-    match (&outcome.commit, outcome.mode) {
-        (Some(commit), _) => {
-            let place = outcome.branch.as_deref().map(|branch| format!(" on {}", visible(branch))).unwrap_or_default();
-            Some(format!("committed {agreed}{place}: {}", &commit[..12.min(commit.len())]))
-        }
-        _ if outcome.error.is_some() => None,
-        (None, ApplyMode::None) => Some(format!("judged {agreed}; nothing was applied")),
-        (None, ApplyMode::Check) => Some(format!("{agreed} passed on the candidate; nothing was applied")),
-        (None, _) => Some(format!("applied {agreed} to the working tree")),
-    }
-}
-
-/// Returns the next command to type.
-fn next(outcome: &Outcome) -> Option<String> {
-    let again = |mode: &str| {
-        let session = RepoPath::from(outcome.session.as_str()).typed();
-        format!("git oracle apply --from-session {session} --apply-mode {mode}")
-    };
-    match outcome.mode {
-        ApplyMode::None => Some(again("check")),
-        ApplyMode::Check => Some(again("apply")),
-        ApplyMode::Apply => Some("git diff".to_owned()),
-        ApplyMode::Commit if outcome.pushed == Some(true) => None,
-        ApplyMode::Commit => Some("git push".to_owned()),
     }
 }
 

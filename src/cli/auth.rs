@@ -7,8 +7,8 @@ use clap::Subcommand;
 use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
-use crate::cli::ask::PlaceArgs;
 use crate::cli::render;
+use crate::cli::talk::PlaceArgs;
 use crate::flows::Failure;
 use crate::flows::auth;
 use crate::flows::auth::Request;
@@ -87,7 +87,7 @@ fn login(app: &App, args: LoginArgs) -> Result<Exit, Failure> {
 }
 
 fn check(app: &App, args: CheckArgs) -> Result<Exit, Failure> {
-    let checked = auth::check(&app.flows, &args.place.into_wanted())?;
+    let checked = auth::check(&app.flows, &args.place.wanted())?;
     render::out(format!("{} is signed in and ready (page profile {})", visible(&checked.url), visible(&checked.page)));
     Ok(Exit::Success)
 }

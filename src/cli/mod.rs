@@ -23,12 +23,15 @@ mod hook;
 mod hooks;
 mod init;
 mod markdown;
+mod patch;
 mod render;
+mod review;
 mod sarif;
 mod scan;
 mod session;
 mod session_page;
 mod status;
+mod talk;
 mod terminal;
 
 use std::ffi::OsString;
@@ -94,6 +97,7 @@ enum Command {
     Gate(gate::GateArgs),
     Apply(apply::ApplyArgs),
     Ask(ask::AskArgs),
+    Review(review::ReviewArgs),
     Bundle(bundle::BundleArgs),
     Auth(auth::AuthArgs),
     Hook(hook::HookArgs),
@@ -169,7 +173,8 @@ fn run_command(cli: Cli) -> Result<Exit, Failure> {
         Command::Contract(args) => contract::contract(&app, args),
         Command::Gate(args) => gate::gate(&app, args),
         Command::Apply(args) => apply::apply(&app, args),
-        Command::Ask(args) => ask::ask(&app, args),
+        Command::Ask(args) => ask::ask(&app, &args),
+        Command::Review(args) => review::review(&app, &args),
         Command::Bundle(args) => bundle::bundle(&app, args),
         Command::Auth(args) => auth::auth(&app, args),
         Command::Hook(args) => hook::hook(&app, args),
@@ -204,6 +209,7 @@ impl Command {
             Command::Gate(args) => args.wants_json(),
             Command::Apply(args) => args.wants_json(),
             Command::Ask(args) => args.wants_json(),
+            Command::Review(args) => args.wants_json(),
             Command::Bundle(args) => args.wants_json(),
             Command::Hooks(args) => args.wants_json(),
             Command::Scan(args) => args.wants_json(),

@@ -15,6 +15,7 @@ use crate::flows::Kind;
 use crate::flows::active::check_contract;
 use crate::flows::active::in_force;
 use crate::flows::active::read_contract_file;
+use crate::flows::review;
 use crate::flows::secrets::Guard;
 use crate::flows::secrets::note_secrets;
 use crate::gate;
@@ -93,7 +94,15 @@ pub fn run(flows: &Flows, request: &Request) -> Result<Report, Failure> {
             Err(report) => return Ok(report),
         },
     };
-    Ok(gate::judge(&set, &contract, &protected))
+    let mut report = gate::judge(&set, &contract, &protected);
+    if let (Subject::Range(text), Some((from, to))) = (&request.subject, range)
+        && review::is_required(&repository, Some(from))?
+        && let Some(violation) = review::violation(&repository, parse_range(text)?[1], to)?
+    {
+        report.verdict = Verdict::Block;
+        report.violations.push(violation);
+    }
+    Ok(report)
 }
 
 /// Returns the two revisions of a range.

@@ -25,6 +25,8 @@ pub mod hook;
 pub mod hooks;
 pub mod init;
 pub mod new;
+pub mod review;
+mod rounds;
 pub mod scan;
 pub mod secrets;
 pub mod session;
@@ -67,6 +69,15 @@ impl Flows {
     pub fn home(&self) -> Result<PathBuf, Failure> {
         let missing = || Failure::new(Kind::Other, "there is no home directory").hinted("Set ORACLE_HOME_DIR or HOME.");
         self.environment.oracle_home.clone().ok_or_else(missing)
+    }
+
+    /// Returns the flows as started in another directory, where one is named.
+    fn rooted(&self, root: Option<&Path>) -> Flows {
+        let mut environment = self.environment.clone();
+        if let Some(root) = root {
+            environment.current_dir = environment.current_dir.join(root);
+        }
+        Flows { environment }
     }
 
     /// Finds the repository around the current directory.

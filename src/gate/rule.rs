@@ -25,12 +25,13 @@ pub enum Rule {
     ContractInvalid,
     ContractChanged,
     ReadOnly,
+    ReviewMissing,
     Unreadable,
 }
 
 impl Rule {
     /// Every rule, in the order in which the documentation lists them.
-    pub const ALL: [Rule; 21] = [
+    pub const ALL: [Rule; 22] = [
         Rule::OutOfScope,
         Rule::RenameSource,
         Rule::CopySource,
@@ -51,6 +52,7 @@ impl Rule {
         Rule::ContractInvalid,
         Rule::ContractChanged,
         Rule::ReadOnly,
+        Rule::ReviewMissing,
         Rule::Unreadable,
     ];
 
@@ -77,6 +79,7 @@ impl Rule {
             Rule::ContractInvalid => "contract_invalid",
             Rule::ContractChanged => "contract_changed",
             Rule::ReadOnly => "read_only",
+            Rule::ReviewMissing => "review_missing",
             Rule::Unreadable => "unreadable",
         }
     }
@@ -104,6 +107,7 @@ impl Rule {
             Rule::ContractInvalid => "The contract is not valid.",
             Rule::ContractChanged => "The contract is not the one that was activated.",
             Rule::ReadOnly => "The contract allows reading only.",
+            Rule::ReviewMissing => "A branch would be pushed whose tree did not come out of a review.",
             Rule::Unreadable => "Something could not be read, so nothing can be said about it.",
         }
     }

@@ -150,23 +150,6 @@ impl Drop for Candidate<'_> {
     }
 }
 
-impl Repository {
-    /// Makes a commit of a candidate's tree, on which another patch can be tried. No branch gets to know it.
-    pub fn commit_candidate(&self, tree_id: Oid, parent_id: Oid) -> Result<Oid, GitError> {
-        let (tree, parent) = (tree_id.to_string(), parent_id.to_string());
-        let args = ["commit-tree", "--no-gpg-sign", "-m", "Candidate", "-p", &parent, &tree];
-        let mut command = self.silent_command(None, &args.map(OsStr::new))?;
-        for role in ["AUTHOR", "COMMITTER"] {
-            command
-                .env(format!("GIT_{role}_NAME"), "git-oracle")
-                .env(format!("GIT_{role}_EMAIL"), "git-oracle@localhost");
-        }
-        let wrote = self.write(command, &Terms { timeout: None, held: None, group: Group::Own, stoppable: false })?;
-        let failed = || GitError::Failed { command: "commit-tree".to_owned(), reason: first_line(&wrote.output) };
-        Oid::from_hex(wrote.output.trim_end()).filter(|_| wrote.succeeded()).ok_or_else(failed)
-    }
-}
-
 /// Removes a folder with the worktrees in it.
 fn remove(repository: &Repository, folder: &Path) {
     let worktrees = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -8,6 +8,7 @@
 //! change may get in.
 
 mod agents;
+mod between;
 mod cachetree;
 mod candidate;
 mod collect;
@@ -34,6 +35,7 @@ mod program;
 mod range;
 mod refs;
 mod repository;
+mod reviews;
 mod shim;
 mod state;
 mod store;
@@ -75,6 +77,7 @@ pub use outgoing::Destination;
 pub use program::Git;
 pub use range::Comparison;
 pub use repository::Repository;
+pub use reviews::REVIEWS;
 pub use shim::Runner;
 pub use shim::SHIM_VERSION;
 pub use shim::Shim;

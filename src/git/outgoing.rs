@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::git::GitError;
 use crate::git::Repository;
 use crate::git::Wrote;
+use crate::git::program::first_line;
 use crate::git::writer::Terms;
 use crate::system::Environment;
 use crate::system::Group;
@@ -71,6 +72,14 @@ impl Repository {
         }
         let rows = wrote.output.lines().filter_map(|row| row.strip_prefix("ref: ")?.split('\t').next());
         Ok(Ok(rows.filter_map(|name| name.strip_prefix("refs/heads/")).map(str::to_owned).next()))
+    }
+
+    /// Makes a branch at HEAD and switches to it. Inside is what git has against the name.
+    pub fn create_branch(&self, name: &str) -> Result<Result<(), String>, GitError> {
+        let mut command = self.user_command(OsStr::new("git"))?;
+        command.args(["switch", "--quiet", "--create", name]).env("LC_ALL", "C");
+        let wrote = self.write(command, &Terms { timeout: None, held: None, group: Group::Own, stoppable: false })?;
+        Ok(if wrote.succeeded() { Ok(()) } else { Err(first_line(&wrote.output)) })
     }
 
     /// Pushes a branch, never by force.

@@ -16,10 +16,12 @@
 //! - `header`, `name`, `stamp`: what the header lines of one file say together, and what one of them names
 //! - `changes`: a patch as a change set; `mail`: patches that nobody may read before decoding
 //! - `exact`: where hunks stand in a file, to the letter, and what becomes of it; `select`: a patch with some of its hunks
+//! - `blend`: two changes of one text joined
 //! - `binary`: skips the body of a binary patch
 //! - `lines`, `error`: where we are in the text, and what was wrong there
 
 mod binary;
+mod blend;
 mod changes;
 mod error;
 mod exact;
@@ -37,6 +39,7 @@ mod stamp;
 #[cfg(test)]
 mod tests;
 
+pub use blend::blend;
 pub use changes::PatchChanges;
 pub use changes::to_changes;
 pub use error::PatchError;

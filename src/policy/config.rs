@@ -19,12 +19,14 @@ enum Owner {
 }
 
 /// Every key there is.
-const KEYS: [(&str, Owner); 23] = [
+const KEYS: [(&str, Owner); 25] = [
     ("hooks.missing_contract", Owner::Repository),
     ("gate.protected", Owner::Repository),
     ("secrets.rules", Owner::Repository),
     ("secrets.allow", Owner::Repository),
     ("review.protected_branches", Owner::Repository),
+    ("review.required", Owner::Repository),
+    ("review.template", Owner::Repository),
     ("candidate.reuse", Owner::Repository),
     ("bundle.max_file_size", Owner::Repository),
     ("bundle.max_total_size", Owner::Repository),
@@ -117,6 +119,10 @@ pub struct RepoConfig {
     pub secret_allows: Vec<Table>,
     /// Globs of further branches that are never pushed to.
     pub protected_branches: Vec<String>,
+    /// No branch is pushed whose tree did not come out of a review.
+    pub review_required: bool,
+    /// The template of review requests, where it is not the usual one.
+    pub review_template: Option<String>,
     /// Ignored directories that are linked into a candidate.
     pub reuse: Vec<String>,
     pub bundle: BundleConfig,
@@ -141,6 +147,8 @@ impl Default for RepoConfig {
             secret_rules: Vec::new(),
             secret_allows: Vec::new(),
             protected_branches: Vec::new(),
+            review_required: false,
+            review_template: None,
             reuse: REUSE.map(str::to_owned).to_vec(),
             bundle: BundleConfig::default(),
         }
@@ -229,6 +237,17 @@ impl RepoConfig {
         config.secret_allows = tables(&table, "secrets.allow")?;
         let branches = list(&table, "review.protected_branches", "a list of globs of branch names", glob)?;
         config.protected_branches = branches.unwrap_or_default();
+        if let Some(value) = find(&table, "review.required") {
+            let expected = "true or false";
+            config.review_required =
+                value.as_bool().ok_or(ConfigError::BadValue { key: "review.required", expected })?;
+        }
+        if let Some(value) = find(&table, "review.template") {
+            let expected = "a file below the top of the repository";
+            let path = value.as_str().filter(|path| is_plain(path));
+            let path = path.ok_or(ConfigError::BadValue { key: "review.template", expected })?;
+            config.review_template = Some(path.to_owned());
+        }
         if let Some(reuse) =
             list(&table, "candidate.reuse", "a list of directories below the top of the repository", is_plain)?
         {

@@ -91,6 +91,7 @@ fn every_rule_and_every_command_is_documented() {
         "docs/gate.md",
         "docs/apply.md",
         "docs/ask.md",
+        "docs/review.md",
         "docs/browser.md",
         "docs/hooks.md",
         "docs/ci.md",

@@ -37,6 +37,7 @@ mod policies;
 mod random_operations;
 mod replies;
 mod repositories;
+mod review;
 mod runners;
 mod scenarios;
 mod schemas;

@@ -90,7 +90,7 @@ pub(super) struct Judgement {
 }
 
 /// What of a patch gets in.
-pub(super) struct Chosen {
+pub(in crate::flows) struct Chosen {
     pub patch: Vec<u8>,
     /// What each path has to become; `None` inside when it has to be gone. Binary files are not listed.
     pub expected: HashMap<RepoPath, Option<Vec<u8>>>,

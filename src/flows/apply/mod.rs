@@ -12,7 +12,7 @@ mod contents;
 mod judge;
 mod land;
 mod proposal;
-mod push;
+pub(in crate::flows) mod push;
 mod result;
 mod work;
 
@@ -35,12 +35,12 @@ use crate::flows::gate::MAX_PATCH_BYTES;
 use crate::git::ApplyLock;
 use crate::secret::Scanner;
 use crate::system;
-use crate::system::Environment;
 
+pub(in crate::flows) use judge::Chosen;
 pub(in crate::flows) use work::Law;
-pub(in crate::flows) use work::NotTried;
 pub(in crate::flows) use work::Tried;
 pub(in crate::flows) use work::Work;
+pub(in crate::flows) use work::no_commit;
 
 pub use crate::policy::ApplyMode;
 pub use proposal::Found;
@@ -118,6 +118,18 @@ impl Files {
         Ok(Files { diff: absolute(&self.diff)?, result: absolute(&self.result)?, metrics: absolute(&self.metrics)? })
     }
 
+    /// Writes the patch where else it is wanted; last, because a file in the working tree would be in the way of it.
+    pub(in crate::flows) fn write_diff(&self, session: &Session, outcome: &mut Outcome) -> Result<(), Failure> {
+        if let (Some(path), Some(_)) = (&self.diff, outcome.patch_bytes) {
+            system::write_private(
+                path,
+                &system::read_limited(&session.directory.join("diff.patch"), MAX_PATCH_BYTES)?,
+            )?;
+            outcome.diff_path = Some(path.display().to_string());
+        }
+        Ok(())
+    }
+
     /// Writes `result.json` and `metrics.json` into the session, and where else they are wanted.
     pub(in crate::flows) fn write_documents(&self, session: &Session, outcome: &Outcome) -> Result<(), Failure> {
         for (name, document, place) in
@@ -158,13 +170,7 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
         Source::Session(name) => Some(session_patch(&home, name.as_deref())?),
         Source::Reply { .. } => None,
     };
-    let environment = match &request.git_root {
-        Some(root) => {
-            Environment { current_dir: flows.environment.current_dir.join(root), ..flows.environment.clone() }
-        }
-        None => flows.environment.clone(),
-    };
-    let flows = &Flows { environment };
+    let flows = &flows.rooted(request.git_root.as_deref());
     let repository = flows.repository();
     let branch = repository.as_ref().ok().and_then(|repository| repository.branch().ok().flatten());
     let name = match &request.slug {
@@ -207,7 +213,7 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
         let proposal = match (&request.source, &patch_file, &repository) {
             (Source::Reply { text, base, .. }, _, Some(repository)) => {
                 session.write("response-1.md", &scanner.redact(text).0)?;
-                Proposal::of_reply(text, base.as_deref(), repository, &request.terms)?
+                Proposal::of_reply(text, repository.head()?, base.as_deref(), repository, &request.terms)?
             }
             (_, Some(path), _) => Proposal::of_patch(system::read_limited(path, MAX_PATCH_BYTES)?),
             _ => Proposal::default(),
@@ -220,11 +226,7 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
     outcome.redact(&scanner);
     clean_files(&session, &scanner)?;
     session.log(outcome.status.as_str());
-    // Last, because a file in the working tree would be in the way of the patch.
-    if let (Some(path), Some(_)) = (&files.diff, outcome.patch_bytes) {
-        system::write_private(path, &system::read_limited(&session.directory.join("diff.patch"), MAX_PATCH_BYTES)?)?;
-        outcome.diff_path = Some(path.display().to_string());
-    }
+    files.write_diff(&session, &mut outcome)?;
     files.write_documents(&session, &outcome)?;
     write_session(flows, &session, outcome.status.as_str(), &options)?;
     Ok(outcome)
@@ -268,7 +270,8 @@ fn session_patch(home: &Path, name: Option<&str>) -> Result<PathBuf, Failure> {
     Ok(session.directory.join("diff.patch"))
 }
 
-fn conclude(outcome: &mut Outcome, ended: Result<(), Trouble>, began: Instant) {
+/// Puts down how it ended: what was left out makes a success a partial one.
+pub(in crate::flows) fn conclude(outcome: &mut Outcome, ended: Result<(), Trouble>, began: Instant) {
     match ended {
         Ok(()) => {
             let left_out = outcome.hunks.iter().any(|hunk| !hunk.agreed);

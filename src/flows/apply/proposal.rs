@@ -3,6 +3,7 @@
 //! This is the one way in. A patch file comes alone; whoever finds a patch in a reply hands in what was mended in each
 //! hunk, and the hunks that found no place and so are not in the patch.
 
+use crate::base::Oid;
 use crate::base::RepoPath;
 use crate::flows::Failure;
 use crate::flows::apply::Terms;
@@ -53,10 +54,16 @@ impl Proposal {
         Proposal { patch, ..Proposal::default() }
     }
 
-    /// Returns what a reply proposes for the files of HEAD. A file with a hunk that has no place is left out whole.
-    /// `base` is the commit that the reply was asked about: a file that changed since is merged.
-    pub fn of_reply(reply: &[u8], base: Option<&str>, repository: &Repository, terms: &Terms) -> Result<Self, Failure> {
-        let files = repository.commit_files(repository.head()?.as_ref())?;
+    /// Returns what a reply proposes for the files of the commit `at`. A file with a hunk that has no place is left out
+    /// whole. `base` is the commit that the reply was asked about: a file that changed since is merged.
+    pub fn of_reply(
+        reply: &[u8],
+        at: Option<Oid>,
+        base: Option<&str>,
+        repository: &Repository,
+        terms: &Terms,
+    ) -> Result<Self, Failure> {
+        let files = repository.commit_files(at.as_ref())?;
         let base = match base {
             Some(revision) => Some(repository.commit_files(Some(&repository.resolve(revision)?))?),
             None => None,

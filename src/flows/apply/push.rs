@@ -1,15 +1,15 @@
-//! The push: to the branch's upstream or to a new one, never by force, never to a protected branch.
+//! The push: to the branch's upstream or to a new one, never by force, never to a branch that is everybody's.
 
 use globset::Glob;
 
 use crate::base::visible;
+use crate::flows::Failure;
 use crate::flows::apply::land::first_line;
 use crate::flows::apply::land::said;
 use crate::flows::apply::result::Outcome;
 use crate::flows::apply::result::Status;
 use crate::flows::apply::result::Trouble;
 use crate::git::ApplyLock;
-use crate::git::Destination;
 use crate::git::Repository;
 use crate::git::Wrote;
 use crate::system::Ended;
@@ -18,19 +18,23 @@ use crate::system::Environment;
 /// Branches that belong to everybody.
 const SHARED: [&str; 2] = ["main", "master"];
 
-/// Pushes the branch. The commit stays whatever happens.
-pub(super) fn push(
+/// Pushes a branch. What was committed stays whatever happens; `standing` says so.
+pub(in crate::flows) fn push(
     repository: &Repository,
     environment: &Environment,
     protected: &[String],
     lock: &ApplyLock,
+    (branch, standing): (Option<&str>, &str),
     outcome: &mut Outcome,
 ) -> Result<(), Trouble> {
     outcome.pushed = Some(false);
-    let Some(branch) = outcome.branch.clone() else {
+    let refused = |message: &str, hint: &str| {
+        Trouble::new(Status::PushFailed, "branch_refused", format!("{standing} not pushed: {message}")).hinted(hint)
+    };
+    let Some(branch) = branch else {
         return Err(refused("HEAD is detached, so there is no branch to push", "git switch -c NAME"));
     };
-    let Some(destination) = repository.destination(&branch)? else {
+    let Some(destination) = repository.destination(branch)? else {
         return Err(refused("there is no remote to push to", "git remote add origin URL"));
     };
     let place = format!("{}/{}", visible(&destination.remote), visible(destination.branch()));
@@ -38,27 +42,43 @@ pub(super) fn push(
     if destination.remote == "." || !destination.reference.starts_with("refs/heads/") {
         return Err(refused(&format!("the upstream of this branch is not on a remote: {place}"), &elsewhere));
     }
-    if let Some(why) = why_protected(&destination, protected) {
+    let shared = match why_shared(repository, environment, protected, &destination.remote, destination.branch())? {
+        Ok(shared) => shared,
+        Err(wrote) => return Err(failed(&wrote, &place, standing, outcome)),
+    };
+    if let Some(why) = shared {
         return Err(refused(&format!("{place} is never pushed to: {why}"), &elsewhere));
     }
-    let default = match repository.ask_default_branch(&destination.remote, environment)? {
-        Ok(name) => name.or(repository.known_default_branch(&destination.remote)?),
-        Err(wrote) => return Err(failed(&wrote, &place, outcome)),
-    };
-    if default.as_deref() == Some(destination.branch()) {
-        return Err(refused(&format!("{place} is never pushed to: it is the remote's default branch"), &elsewhere));
-    }
-    let wrote = repository.push(&branch, &destination, &lock.file, environment)?;
+    let wrote = repository.push(branch, &destination, &lock.file, environment)?;
     if !wrote.succeeded() {
-        return Err(failed(&wrote, &place, outcome));
+        return Err(failed(&wrote, &place, standing, outcome));
     }
     outcome.pushed = Some(true);
     outcome.notes.push(format!("pushed to {place}"));
     Ok(())
 }
 
-fn why_protected(destination: &Destination, protected: &[String]) -> Option<String> {
-    let name = destination.branch();
+/// Returns why a branch belongs to everybody; `None` when it does not. Inside is what the remote said when it could not be
+/// asked for its default branch.
+pub(in crate::flows) fn why_shared(
+    repository: &Repository,
+    environment: &Environment,
+    protected: &[String],
+    remote: &str,
+    branch: &str,
+) -> Result<Result<Option<String>, Wrote>, Failure> {
+    if let Some(why) = why_protected(branch, protected) {
+        return Ok(Ok(Some(why)));
+    }
+    let default = match repository.ask_default_branch(remote, environment)? {
+        Ok(name) => name.or(repository.known_default_branch(remote)?),
+        Err(wrote) => return Ok(Err(wrote)),
+    };
+    Ok(Ok((default.as_deref() == Some(branch)).then(|| "it is the remote's default branch".to_owned())))
+}
+
+/// Returns why a branch belongs to everybody, as far as its name tells.
+pub(in crate::flows) fn why_protected(name: &str, protected: &[String]) -> Option<String> {
     if SHARED.contains(&name) {
         return Some("it is everybody's".to_owned());
     }
@@ -67,12 +87,7 @@ fn why_protected(destination: &Destination, protected: &[String]) -> Option<Stri
     protected.iter().find(matches).map(|pattern| format!("{} is protected here", visible(pattern)))
 }
 
-fn refused(message: &str, hint: &str) -> Trouble {
-    Trouble::new(Status::PushFailed, "branch_refused", format!("the commit is made and not pushed: {message}"))
-        .hinted(hint)
-}
-
-fn failed(wrote: &Wrote, place: &str, outcome: &mut Outcome) -> Trouble {
+fn failed(wrote: &Wrote, place: &str, standing: &str, outcome: &mut Outcome) -> Trouble {
     let text = said(wrote);
     let why = match wrote.ended {
         Ended::TimedOut => "it took too long".to_owned(),
@@ -88,6 +103,6 @@ fn failed(wrote: &Wrote, place: &str, outcome: &mut Outcome) -> Trouble {
         true => "git pull --rebase, then git push".to_owned(),
         false => "git push, when the reason is gone".to_owned(),
     };
-    let message = format!("the commit is made and not pushed to {place}: {}", why.replace('\t', " "));
+    let message = format!("{standing} not pushed to {place}: {}", why.replace('\t', " "));
     Trouble::new(Status::PushFailed, "push_failed", message).hinted(hint)
 }

@@ -250,6 +250,13 @@ impl Outcome {
         }
     }
 
+    /// Notes what a person should know, once.
+    pub fn note(&mut self, text: &str) {
+        if !self.notes.iter().any(|known| known == text) {
+            self.notes.push(text.to_owned());
+        }
+    }
+
     /// Takes secrets out of everything that other programs said.
     pub fn redact(&mut self, scanner: &Scanner) {
         let clean = |text: &mut String| {

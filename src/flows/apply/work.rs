@@ -82,7 +82,7 @@ pub(in crate::flows) struct Tried {
     pub ground: Oid,
     /// What it makes of that commit.
     pub tree_id: Oid,
-    became: Vec<Became>,
+    pub became: Vec<Became>,
     /// Where the chosen patch lies.
     patch: PathBuf,
 }
@@ -90,8 +90,8 @@ pub(in crate::flows) struct Tried {
 /// Why a patch was not found good.
 pub(in crate::flows) struct NotTried {
     pub trouble: Trouble,
-    /// Its tests failed: the tree that it makes.
-    pub failing: Option<Oid>,
+    /// Its tests failed: what it makes of the commit.
+    pub failing: Option<Vec<Became>>,
 }
 
 impl<E: Into<Trouble>> From<E> for NotTried {
@@ -120,6 +120,47 @@ impl Law {
     /// Returns the digest of the active contract.
     pub fn contract_sha256(&self) -> Option<&Sha256Hex> {
         self.contract.as_ref().map(|(_, pin)| &pin.sha256)
+    }
+
+    /// Finds out what holds here. A contract that is not the one that was activated stops everything.
+    pub fn of(flows: &Flows, repository: Option<&Repository>, mode: ApplyMode) -> Result<Self, Trouble> {
+        let Some(repository) = repository else {
+            let protected = Protected::new(None, Vec::new());
+            let protected = protected.map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
+            return Ok(Law { contract: None, protected, guard: Guard::built_in() });
+        };
+        let state = ActiveContract::load(repository)?;
+        let trouble = |state: &ActiveContract, message: String| {
+            let hint = refused(state).violations.first().map(|violation| violation.hint.clone());
+            Trouble::new(Status::GateFailed, "permission_denied", message).hinted(hint.unwrap_or_default())
+        };
+        match state {
+            ActiveContract::Active { contract, pin } => {
+                let (protected, guard) = in_force(repository, Some(&contract))?;
+                Ok(Law { contract: Some((contract, pin)), protected, guard })
+            }
+            ActiveContract::Missing => {
+                if let Some(task) = removed_task(repository, &EventLog::of(&repository.common_dir))? {
+                    let message =
+                        format!("the contract {task} was active here and its pin was removed without `contract clear`");
+                    return Err(trouble(&state, message));
+                }
+                let hooked = standing(flows, repository)?.summary() != Summary::NotInstalled;
+                let blocks = repo_config(repository)?.missing_contract == MissingContract::Block;
+                if mode == ApplyMode::Commit && hooked && blocks {
+                    return Err(trouble(
+                        &state,
+                        "no contract is active, and the hooks here would refuse the commit".to_owned(),
+                    ));
+                }
+                let (protected, guard) = in_force(repository, None)?;
+                Ok(Law { contract: None, protected, guard })
+            }
+            _ => {
+                let message = state.trouble().unwrap_or("the contract cannot be used").to_owned();
+                Err(trouble(&state, message))
+            }
+        }
     }
 }
 
@@ -232,7 +273,7 @@ impl<'a> Work<'a> {
         let chosen = self.choose(&mut judgement, &bench, outcome)?;
         outcome.agreed_patch.clone_from(&chosen.patch);
         if law.contract.is_none() {
-            outcome.notes.push("no contract was active: judged by the rules that always hold".to_owned());
+            outcome.note("no contract was active: judged by the rules that always hold");
         }
         Ok(chosen)
     }
@@ -288,7 +329,9 @@ impl<'a> Work<'a> {
         if self.terms.push && self.mode == ApplyMode::Commit {
             self.tell("pushing");
             let branches = repo_config(repository)?.protected_branches;
-            push::push(repository, &self.flows.environment, &branches, lock, outcome)?;
+            let branch = outcome.branch.clone();
+            let what = (branch.as_deref(), "the commit is made and");
+            push::push(repository, &self.flows.environment, &branches, lock, what, outcome)?;
         }
         Ok(())
     }
@@ -306,7 +349,8 @@ impl<'a> Work<'a> {
         Ok(approved)
     }
 
-    fn tell(&self, text: &str) {
+    /// Says what happens, and logs it.
+    pub fn tell(&self, text: &str) {
         self.session.log(text);
         (self.person.tell)(text);
     }
@@ -328,45 +372,9 @@ impl<'a> Work<'a> {
         Ok(EventLog::of(&repository.common_dir).append(&Event { level: Level::Info, event_type, task_id, payload })?)
     }
 
-    /// Finds out what holds here. A contract that is not the one that was activated stops everything.
+    /// Finds out what holds here.
     pub fn law(&self) -> Result<Law, Trouble> {
-        let Some(repository) = self.repository else {
-            let protected = Protected::new(None, Vec::new());
-            let protected = protected.map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
-            return Ok(Law { contract: None, protected, guard: Guard::built_in() });
-        };
-        let state = ActiveContract::load(repository)?;
-        let trouble = |state: &ActiveContract, message: String| {
-            let hint = refused(state).violations.first().map(|violation| violation.hint.clone());
-            Trouble::new(Status::GateFailed, "permission_denied", message).hinted(hint.unwrap_or_default())
-        };
-        match state {
-            ActiveContract::Active { contract, pin } => {
-                let (protected, guard) = in_force(repository, Some(&contract))?;
-                Ok(Law { contract: Some((contract, pin)), protected, guard })
-            }
-            ActiveContract::Missing => {
-                if let Some(task) = removed_task(repository, &EventLog::of(&repository.common_dir))? {
-                    let message =
-                        format!("the contract {task} was active here and its pin was removed without `contract clear`");
-                    return Err(trouble(&state, message));
-                }
-                let hooked = standing(self.flows, repository)?.summary() != Summary::NotInstalled;
-                let blocks = repo_config(repository)?.missing_contract == MissingContract::Block;
-                if self.mode == ApplyMode::Commit && hooked && blocks {
-                    return Err(trouble(
-                        &state,
-                        "no contract is active, and the hooks here would refuse the commit".to_owned(),
-                    ));
-                }
-                let (protected, guard) = in_force(repository, None)?;
-                Ok(Law { contract: None, protected, guard })
-            }
-            _ => {
-                let message = state.trouble().unwrap_or("the contract cannot be used").to_owned();
-                Err(trouble(&state, message))
-            }
-        }
+        Law::of(self.flows, self.repository, self.mode)
     }
 
     /// Decides what of a patch gets in.
@@ -408,28 +416,65 @@ impl<'a> Work<'a> {
         outcome: &mut Outcome,
     ) -> Result<Tried, NotTried> {
         let approved = self.approve(law)?;
+        let patch = self.keep_chosen(chosen)?;
+        self.tell("trying the patch on a candidate");
+        let (mut candidate, tree_id, became) = self.make(repository, ground, law, chosen, &patch, outcome)?;
+        if let Some(contract) = law.contract().filter(|_| tested != Some(tree_id)) {
+            self.test(repository, contract, &approved, &mut candidate, outcome).map_err(|trouble| NotTried {
+                // What stopped the tests from outside says nothing about the patch.
+                failing: (trouble.status == Status::GateFailed).then(|| became.clone()),
+                trouble,
+            })?;
+        }
+        Ok(Tried { ground, tree_id, became, patch })
+    }
+
+    /// Returns what becomes of the files of `ground` with what was chosen. Nothing is tested.
+    pub fn make_of(
+        &self,
+        repository: &Repository,
+        ground: Oid,
+        law: &Law,
+        chosen: &Chosen,
+        outcome: &mut Outcome,
+    ) -> Result<Vec<Became>, Trouble> {
+        let patch = self.keep_chosen(chosen)?;
+        Ok(self.make(repository, ground, law, chosen, &patch, outcome)?.2)
+    }
+
+    fn keep_chosen(&self, chosen: &Chosen) -> Result<PathBuf, Trouble> {
         // From here on there is something to put back. Before, a question can be answered with Ctrl-C.
         watch()?;
         let name = match self.turn.get() {
             Some(turn) => format!("chosen-{turn}.patch"),
             None => "chosen.patch".to_owned(),
         };
-        let patch = self.session.write(&name, &chosen.patch)?;
-        self.tell("trying the patch on a candidate");
+        Ok(self.session.write(&name, &chosen.patch)?)
+    }
+
+    /// Applies a patch to a candidate and looks at what came of it.
+    fn make<'r>(
+        &self,
+        repository: &'r Repository,
+        ground: Oid,
+        law: &Law,
+        chosen: &Chosen,
+        patch: &Path,
+        outcome: &mut Outcome,
+    ) -> Result<(Candidate<'r>, Oid, Vec<Became>), Trouble> {
         let name = law.task_id().and_then(slug);
         let name = name.as_deref().unwrap_or("candidate");
-        let mut candidate = Candidate::make(repository, self.home, &self.session.slug, name, ground)?;
+        let candidate = Candidate::make(repository, self.home, &self.session.slug, name, ground)?;
         if let Some((_, pin)) = &law.contract {
             let bytes = Desk::of(repository).contract_bytes()?.unwrap_or_default();
             candidate.pin(&self.flows.environment, &bytes, pin)?;
         }
-        if let Err(reason) = candidate.apply(&patch)? {
+        if let Err(reason) = candidate.apply(patch)? {
             let reason = visible(reason.trim_end()).into_owned();
             let message = format!("git apply failed on the candidate: {}", reason.lines().next().unwrap_or_default());
             outcome.apply_error = Some(reason);
             return Err(Trouble::new(Status::ApplyFailed, "unknown_failure", message)
-                .hinted("Make the patch against the present HEAD.")
-                .into());
+                .hinted("Make the patch against the present HEAD."));
         }
         let tree_id = candidate.tree()?;
         let became = candidate.changes(tree_id)?;
@@ -442,25 +487,16 @@ impl<'a> Work<'a> {
                 outcome.secrets.get_or_insert_default().push(finding.label.clone());
                 let message = format!("what the patch makes has a secret ({}): {path}", finding.label);
                 return Err(Trouble::new(Status::SecretDetected, "secret_detected", message)
-                    .hinted("Leave this file out of the patch.")
-                    .into());
+                    .hinted("Leave this file out of the patch."));
             }
         }
         if let Some(path) = mismatch(chosen, &became) {
             let message = format!("git apply made something else of it than the patch says: {path}");
             outcome.apply_error = Some(message.clone());
             return Err(Trouble::new(Status::ApplyFailed, "unknown_failure", message)
-                .hinted("Make the patch again with `git diff` and more lines of context.")
-                .into());
+                .hinted("Make the patch again with `git diff` and more lines of context."));
         }
-        if let Some(contract) = law.contract().filter(|_| tested != Some(tree_id)) {
-            self.test(repository, contract, &approved, &mut candidate, outcome).map_err(|trouble| NotTried {
-                // What stopped the tests from outside says nothing about the patch.
-                failing: (trouble.status == Status::GateFailed).then_some(tree_id),
-                trouble,
-            })?;
-        }
-        Ok(Tried { ground, tree_id, became, patch })
+        Ok((candidate, tree_id, became))
     }
 
     /// Runs the contract's tests in a candidate.
@@ -476,7 +512,7 @@ impl<'a> Work<'a> {
         candidate.borrow(&repo_config(repository)?.reuse)?;
         let isolation = acceptance::Isolation::of(contract, &self.flows.environment, &candidate.path);
         if !isolation.is_enforced() {
-            outcome.notes.push("network: deny is not enforced, this system gives no network namespaces".to_owned());
+            outcome.note("network: deny is not enforced, this system gives no network namespaces");
         }
         self.tell("running the acceptance tests");
         let place = acceptance::Place {
@@ -494,7 +530,7 @@ impl<'a> Work<'a> {
     }
 }
 
-fn no_commit() -> Trouble {
+pub(in crate::flows) fn no_commit() -> Trouble {
     Trouble::new(Status::Error, "branch_refused", "there is no commit yet that a patch could be tried on")
         .hinted("git commit --allow-empty -m Begin")
 }

@@ -77,7 +77,7 @@ pub fn attach(flows: &Flows, slug: Option<&str>, listener: &Listener<'_>) -> Res
         return refused("only what was asked on a chat page can be picked up", "git oracle session show --last");
     }
     let Some(past) = Past::of(&kept) else {
-        return refused("the session does not say what was asked", "Ask again: git oracle ask");
+        return refused("nothing was sent in this session", "Ask again: git oracle ask");
     };
     if let Some((endpoint, session_id)) = &past.remote {
         // It may be gone by itself.

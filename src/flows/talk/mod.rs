@@ -20,7 +20,6 @@ use std::time::Duration;
 use crate::base::plural;
 use crate::evidence::Session;
 use crate::flows::Failure;
-use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::apply::Outcome;
 use crate::flows::apply::Status;
@@ -40,8 +39,10 @@ use transfer::Transfer;
 
 pub use engine::EngineKind;
 pub use engine::Wanted;
+pub(in crate::flows) use parcel::Change;
 pub(in crate::flows) use parcel::Parcel;
 pub(in crate::flows) use parcel::Prompt;
+pub(in crate::flows) use parcel::Room;
 pub(in crate::flows) use parcel::without_id;
 pub(in crate::flows) use record::Record;
 pub(in crate::flows) use transfer::preview;
@@ -92,12 +93,12 @@ pub(in crate::flows) struct Draft {
 
 impl Draft {
     /// Puts together what is sent. With `sanitize` secrets are taken out instead of refused.
-    pub fn make(prompt: &Prompt<'_>, engine: &Engine, scanner: &Scanner, sanitize: bool) -> Result<Self, Failure> {
+    pub fn make(prompt: &Prompt<'_>, room: Room, scanner: &Scanner, sanitize: bool) -> Result<Self, Failure> {
         let id = RequestId::random().map_err(|error| {
             Failure::new(Kind::Other, format!("the system gives no random numbers: {error}"))
                 .hinted("git oracle doctor")
         })?;
-        let mut parcel = Parcel::make(&id, prompt, engine.room())?;
+        let mut parcel = Parcel::make(&id, prompt, room)?;
         let found = transfer::look_through(scanner, &mut parcel, sanitize);
         Ok(Draft { id, parcel, found })
     }
@@ -131,6 +132,9 @@ pub(in crate::flows) struct Talk<'a> {
     /// What was said so far, where the other side does not remember it.
     said: Vec<Said>,
     turn: u32,
+    limit_hit: bool,
+    /// What was answered last, for a reader.
+    answer: Option<String>,
 }
 
 /// What one turn brought.
@@ -145,17 +149,28 @@ pub(in crate::flows) struct Heard {
 
 impl<'a> Talk<'a> {
     pub const fn new(terms: Terms<'a>, record: Record) -> Self {
-        Talk { terms, record, conversation: None, said: Vec::new(), turn: 0 }
+        Talk { terms, record, conversation: None, said: Vec::new(), turn: 0, limit_hit: false, answer: None }
     }
 
     /// Returns how many turns there were and may be.
     pub const fn turns(&self) -> Turns {
-        Turns { used: self.turn, limit: self.terms.limit, limit_hit: false }
+        Turns { used: self.turn, limit: self.terms.limit, limit_hit: self.limit_hit }
     }
 
     /// Writes `session.json`. It is there from the beginning, and true at every moment.
-    pub fn write_record(&self, status: &str, turns: Turns) -> Result<(), Failure> {
-        Ok(self.record.write(self.terms.session, status, turns)?)
+    pub fn write_record(&self, status: &str) -> Result<(), Failure> {
+        Ok(self.record.write(self.terms.session, status, self.turns())?)
+    }
+
+    /// Notes that there was more to ask when the limit was reached.
+    pub fn hit_limit(&mut self, hit: bool, outcome: &mut Outcome) {
+        self.limit_hit = hit;
+        outcome.heard.turns = Some(self.turns());
+    }
+
+    /// Makes what is said next of our own words, and of what was found out here: secrets in that are taken out.
+    pub fn draft(&self, prompt: &Prompt<'_>) -> Result<Draft, Failure> {
+        Draft::make(prompt, self.terms.engine.room(), self.terms.guard.scanner(), true)
     }
 
     /// Says something and waits for the answer.
@@ -178,9 +193,9 @@ impl<'a> Talk<'a> {
         system::watch_interrupts().map_err(|error| {
             Failure::new(Kind::Other, format!("failed to watch for Ctrl-C: {error}")).hinted("git oracle doctor")
         })?;
-        self.record.begin_turn(&draft.id);
+        self.record.begin_turn(draft);
         self.turn = number;
-        self.write_record("running", self.turns())?;
+        self.write_record("running")?;
         outcome.heard.turns = Some(self.turns());
         let configured = |seconds: Option<u64>| seconds.map(Duration::from_secs);
         let clocks = engine.clocks(
@@ -206,11 +221,27 @@ impl<'a> Talk<'a> {
             Engine::Api(place) => api::say(place, &turn, &self.said, outcome, &mut self.record),
         };
         let heard = turn.hear(ended, outcome)?;
+        self.answer.clone_from(&heard.answer);
         if let (Engine::Api(_), Some(kept)) = (engine, &heard.answer) {
             self.said.push(Said::User(draft.parcel.typed.clone()));
             self.said.push(Said::Assistant(kept.clone()));
         }
         Ok(heard)
+    }
+
+    /// Returns the last answer, for a reader.
+    pub fn take_answer(&mut self) -> Option<String> {
+        self.answer.take()
+    }
+
+    /// Keeps a picture of the page as it stands. What cannot be kept is no trouble.
+    pub fn keep_picture(&self, outcome: &mut Outcome) {
+        let Some(conversation) = &self.conversation else { return };
+        let name = format!("screenshot-{:03}.png", self.turn);
+        let kept = conversation.screenshot().map(|picture| self.terms.session.write(&name, &picture));
+        if let Ok(Ok(path)) = kept {
+            outcome.heard.snapshots.push(path.display().to_string());
+        }
     }
 
     /// Ends the browser, or leaves the one that was attached to.

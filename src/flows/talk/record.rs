@@ -9,7 +9,6 @@ use crate::flows::Flows;
 use crate::flows::apply::Turns;
 use crate::flows::talk::Draft;
 use crate::flows::talk::engine::Engine;
-use crate::transport::RequestId;
 use crate::transport::api::Usage;
 
 /// Nobody wants to read the whole prompt in a list.
@@ -30,11 +29,8 @@ pub(in crate::flows) struct Record {
 
 impl Record {
     /// Begins the record of a talk. `options` are those of the command.
-    pub fn begin(flows: &Flows, engine: &Engine, words: &str, draft: &Draft, mut options: Value) -> Self {
+    pub fn begin(flows: &Flows, engine: &Engine, words: &str, mut options: Value) -> Self {
         options["url"] = json!(engine.destination().shown);
-        options["requestId"] = json!(draft.id.as_str());
-        let names = draft.parcel.attachments.iter().map(|attachment| attachment.name).collect::<Vec<_>>();
-        options["attachments"] = json!(names);
         let line = words.lines().map(str::trim).find(|line| !line.is_empty());
         Record {
             cwd: flows.environment.current_dir.display().to_string(),
@@ -48,9 +44,11 @@ impl Record {
         }
     }
 
-    /// Notes what the next turn is known by.
-    pub(super) fn begin_turn(&mut self, id: &RequestId) {
-        self.options["requestId"] = json!(id.as_str());
+    /// Notes what the next turn is known by, and what goes with it.
+    pub(super) fn begin_turn(&mut self, draft: &Draft) {
+        self.options["requestId"] = json!(draft.id.as_str());
+        let names = draft.parcel.attachments.iter().map(|attachment| attachment.name).collect::<Vec<_>>();
+        self.options["attachments"] = json!(names);
     }
 
     /// Adds what a turn cost.

@@ -1,0 +1,48 @@
+//! Records of reviews: a blob for each tree that came out of one, below `refs/oracle/reviews/`.
+
+use std::ffi::OsStr;
+
+use crate::base::Oid;
+use crate::git::GitError;
+use crate::git::Repository;
+use crate::git::program::first_line;
+use crate::system;
+
+/// Where the records are.
+pub const REVIEWS: &str = "refs/oracle/reviews/";
+
+/// A record is never longer.
+const MAX_RECORD_BYTES: u64 = 64 << 10;
+
+impl Repository {
+    /// Keeps the record of a tree; an earlier one gives way.
+    pub fn keep_review(&self, tree_id: Oid, record: &[u8]) -> Result<(), GitError> {
+        let args = ["hash-object", "-w", "--stdin"].map(OsStr::new);
+        let finished = system::run(self.silent_command(None, &args)?, record)?;
+        let blob = String::from_utf8_lossy(&finished.stdout).trim_end().to_owned();
+        if !finished.succeeded() || Oid::from_hex(&blob).is_none() {
+            return Err(GitError::Failed { command: "hash-object".to_owned(), reason: first_line(&finished.stderr) });
+        }
+        let name = format!("{REVIEWS}{tree_id}");
+        self.write_silently(None, &["update-ref", &name, &blob].map(OsStr::new))?;
+        Ok(())
+    }
+
+    /// Returns the record of a tree.
+    pub fn review_of(&self, tree_id: Oid) -> Result<Option<Vec<u8>>, GitError> {
+        let name = format!("{REVIEWS}{tree_id}");
+        let finished = self.git().run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name])?;
+        Ok(Oid::from_hex(String::from_utf8_lossy(&finished.stdout).trim_end()).and_then(|id| self.review_at(id)))
+    }
+
+    /// Returns an object as a record; `None` when it is none, or too long to be one.
+    pub fn review_at(&self, id: Oid) -> Option<Vec<u8>> {
+        self.objects.size(&id).filter(|size| *size <= MAX_RECORD_BYTES)?;
+        self.objects.blob(&id).ok().map(|bytes| bytes.to_vec())
+    }
+
+    /// Returns the tree of a commit.
+    pub fn tree_id(&self, commit_id: Oid) -> Result<Oid, GitError> {
+        self.tree_of(&commit_id)
+    }
+}
