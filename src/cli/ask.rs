@@ -2,11 +2,13 @@
 
 use std::io::Write;
 
+use crate::base::RepoPath;
 use crate::cli::App;
 use crate::cli::Exit;
 use crate::cli::document;
 use crate::cli::patch;
 use crate::cli::patch::PatchArgs;
+use crate::cli::render;
 use crate::cli::talk;
 use crate::cli::talk::TalkArgs;
 use crate::cli::terminal;
@@ -95,8 +97,21 @@ pub(super) fn ask(app: &App, args: &AskArgs) -> Result<Exit, Failure> {
 
 /// Picks up a talk that was cut off.
 pub(super) fn attach(app: &App, slug: Option<&str>, wants_json: bool) -> Result<Exit, Failure> {
-    let answered = talk::listen(app, |listener| ask::attach(&app.flows, slug, listener))?;
-    Ok(print(app, wants_json, &answered))
+    let answered = talk::listen(app, |listener| {
+        let person = patch::person(listener.attended, listener.tell);
+        ask::attach(&app.flows, slug, listener, &person)
+    })?;
+    let outcome = &answered.outcome;
+    if outcome.hunks.is_empty() || wants_json {
+        return Ok(print(app, wants_json, &answered));
+    }
+    patch::verdicts(outcome);
+    let exit = talk::conclude(app, outcome);
+    if !app.quiet && outcome.error.is_none() {
+        let session = RepoPath::from(outcome.session.as_str()).typed();
+        render::note(format!("next: git oracle apply --from-session {session} --apply-mode commit"));
+    }
+    Ok(exit)
 }
 
 /// Prints the answer, or the result as a document.

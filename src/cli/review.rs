@@ -14,6 +14,7 @@ use crate::cli::talk::TalkArgs;
 use crate::cli::terminal;
 use crate::flows::Failure;
 use crate::flows::Kind;
+use crate::flows::apply::ApplyMode;
 use crate::flows::apply::Files;
 use crate::flows::apply::Outcome;
 use crate::flows::apply::Trouble;
@@ -135,7 +136,12 @@ fn print(app: &App, args: &ReviewArgs, outcome: &Outcome) -> Exit {
         patch::note(outcome);
     }
     let exit = talk::conclude(app, outcome);
-    if let Some(next) = patch::next(outcome).filter(|_| !app.quiet) {
+    // What was agreed is tried and tested, so nothing is left to do but to land it.
+    let next = match outcome.mode {
+        ApplyMode::Check if outcome.error.is_none() => Some("git oracle apply --last --apply-mode commit".to_owned()),
+        _ => patch::next(outcome),
+    };
+    if let Some(next) = next.filter(|_| !app.quiet) {
         render::note(format!("next: {next}"));
     }
     exit

@@ -222,12 +222,16 @@ pub(super) fn facts(session: &KeptSession, result: Option<&Value>) -> Vec<(&'sta
         ("branch", "branch"),
         ("mode", "applyMode"),
         ("commit", "commitSha"),
-        ("turns", "turns"),
         ("captured", "capture"),
         ("ended by", "completionPath"),
         ("no patch", "diffReason"),
     ] {
         add(name, &result[field]);
+    }
+    let turns = |field: &str| result["turns"][field].as_u64();
+    if let (Some(used), Some(limit)) = (turns("used"), turns("limit")) {
+        let more = if result["turns"]["limitHit"] == true { "; there was more to ask" } else { "" };
+        add("turns", &Value::String(format!("{used} of {limit}{more}")));
     }
     add("error", &result["error"]["message"]);
     add("hint", &result["error"]["hint"]);

@@ -28,13 +28,13 @@ use crate::support::Random;
 use crate::support::sequences;
 
 /// How long anything of ours may be there after us.
-const GONE: Duration = Duration::from_secs(5);
+pub const GONE: Duration = Duration::from_secs(5);
 
 /// A script that answers after longer than any test takes.
 const PENDING: &str = "const done = arguments[arguments.length - 1]; setTimeout(() => done({state: 'late'}), 25000)";
 
 /// Returns the processes that know of this directory, by their arguments or their environment, with what they are.
-fn processes_of(dir: &Path) -> Vec<(u32, String)> {
+pub fn processes_of(dir: &Path) -> Vec<(u32, String)> {
     let needle = dir.to_string_lossy().into_owned();
     let own = std::process::id();
     let pids =

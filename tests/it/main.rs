@@ -38,6 +38,7 @@ mod random_operations;
 mod replies;
 mod repositories;
 mod review;
+mod review_ends;
 mod runners;
 mod scenarios;
 mod schemas;

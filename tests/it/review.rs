@@ -14,21 +14,21 @@ use crate::support::contract_with_tests;
 use crate::support::project_file;
 
 /// A feature branch with a change that is on a bare remote, under a contract whose test is a program of ours.
-struct World {
-    env: TestEnv,
-    remote: PathBuf,
-    page: Rehearsal,
+pub struct World {
+    pub env: TestEnv,
+    pub remote: PathBuf,
+    pub page: Rehearsal,
 }
 
 /// Passes when the parser does not say that it is broken.
 const TEST: &str = "#!/bin/sh\nif grep -q broken src/*.rs; then echo 'FAILED: the parser is broken'; exit 1; fi\n";
 
 impl World {
-    fn new<'a>(answers: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn new<'a>(answers: impl IntoIterator<Item = &'a str>) -> Self {
         Self::scripted(Script::answering(answers))
     }
 
-    fn scripted(script: Script) -> Self {
+    pub fn scripted(script: Script) -> Self {
         let env = TestEnv::new();
         let remote = env.root().join("remote.git");
         env.git(&["init", "-q", "--bare", "-b", "main", remote.to_str().unwrap()]);
@@ -46,19 +46,23 @@ impl World {
         World { env, remote, page }
     }
 
-    fn review(&self, args: &[&str]) -> Ran {
+    pub fn review(&self, args: &[&str]) -> Ran {
         let url = self.page.url();
         let place = ["review", "--page", "rehearsal", "--browser-url", &url, "--slug", "under review"];
         self.oracle(&[&place[..], args].concat())
     }
 
-    fn oracle(&self, args: &[&str]) -> Ran {
-        let path = format!("{}:{}", self.env.root().join("bin").display(), self.env.sh("printf %s \"$PATH\"").stdout);
-        self.env.oracle_with(&self.env.repo(), args, &[("PATH", &path)])
+    pub fn oracle(&self, args: &[&str]) -> Ran {
+        self.env.oracle_with(&self.env.repo(), args, &[("PATH", &self.path())])
+    }
+
+    /// Where programs are looked for: first where the contract's test lies.
+    pub fn path(&self) -> String {
+        format!("{}:{}", self.env.root().join("bin").display(), self.env.sh("printf %s \"$PATH\"").stdout)
     }
 
     /// Reviews and returns the result, which fits its schema.
-    fn result(&self, code: i32, args: &[&str]) -> Value {
+    pub fn result(&self, code: i32, args: &[&str]) -> Value {
         let ran = self.review(&[&["--json"], args].concat());
         assert_eq!(ran.code, code, "{}", ran.shown());
         let schema: Value = serde_json::from_str(&project_file("schemas/result.v1.json")).unwrap();
@@ -70,17 +74,17 @@ impl World {
     }
 
     /// What was sent, in order.
-    fn sent(&self) -> Vec<String> {
+    pub fn sent(&self) -> Vec<String> {
         self.page.record().prompts.into_iter().map(|prompt| prompt.text).collect()
     }
 
-    fn tip(&self, branch: &str) -> String {
+    pub fn tip(&self, branch: &str) -> String {
         let args = ["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")];
         self.env.run_in(&self.remote, "git", &args, &[]).stdout.trim().to_owned()
     }
 
     /// What the branch has of a file, here and on the remote.
-    fn pushed(&self, path: &str) -> String {
+    pub fn pushed(&self, path: &str) -> String {
         assert_eq!(self.tip("feature"), self.env.head());
         assert_eq!(self.env.git(&["status", "--short"]), "");
         self.env.git(&["show", &format!("HEAD:{path}")])
@@ -88,17 +92,17 @@ impl World {
 }
 
 /// Returns an answer with a patch, as it is asked for.
-fn answer(patch: &str) -> String {
+pub fn answer(patch: &str) -> String {
     format!("{{{{REQUEST_ID}}}}\n\nThis mends it.\n\n```diff\n{patch}```\n\n{{{{REQUEST_ID}}}}")
 }
 
-const ONE: &str = "diff --git a/src/parser.rs b/src/parser.rs\n--- a/src/parser.rs\n+++ b/src/parser.rs\n\
+pub const ONE: &str = "diff --git a/src/parser.rs b/src/parser.rs\n--- a/src/parser.rs\n+++ b/src/parser.rs\n\
 @@ -1,4 +1,4 @@\n fn parse() {\n-    one();\n+    uno();\n     two();\n     three();\n";
-const BROKEN: &str = "diff --git a/src/parser.rs b/src/parser.rs\n--- a/src/parser.rs\n+++ b/src/parser.rs\n\
+pub const BROKEN: &str = "diff --git a/src/parser.rs b/src/parser.rs\n--- a/src/parser.rs\n+++ b/src/parser.rs\n\
 @@ -1,4 +1,4 @@\n fn parse() {\n-    one();\n+    broken();\n     two();\n     three();\n";
-const OUTSIDE: &str = "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n\
+pub const OUTSIDE: &str = "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n\
 @@ -1 +1,2 @@\n # Sample\n+More.\n";
-const LEXER: &str = "diff --git a/src/lexer.rs b/src/lexer.rs\n--- a/src/lexer.rs\n+++ b/src/lexer.rs\n\
+pub const LEXER: &str = "diff --git a/src/lexer.rs b/src/lexer.rs\n--- a/src/lexer.rs\n+++ b/src/lexer.rs\n\
 @@ -1 +1,2 @@\n fn lex() {}\n+fn more() {}\n";
 
 const COMMIT: [&str; 2] = ["--apply-mode", "commit"];
@@ -146,7 +150,7 @@ fn check_leaves_everything_and_the_next_command_lands_it() {
     let ran = world.review(&[]);
     assert_eq!(ran.code, 0, "{}", ran.shown());
     assert!(ran.stdout.starts_with("agreed    src/parser.rs"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("next: git oracle apply --from-session under-review --apply-mode"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("next: git oracle apply --last --apply-mode commit"), "{}", ran.stderr);
     assert_eq!((world.env.head(), world.env.git(&["status", "--short"])), (head, String::new()));
     let ran = world.oracle(&["apply", "--last", "--apply-mode", "commit", "--push"]);
     assert_eq!(ran.code, 0, "{}", ran.shown());

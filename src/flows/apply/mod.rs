@@ -85,6 +85,7 @@ pub struct Request {
 }
 
 /// How a patch is judged and how far it goes.
+#[derive(Debug, Clone)]
 pub struct Terms {
     /// As on the command line; else the person's configuration says it.
     pub mode: Option<ApplyMode>,
@@ -93,6 +94,31 @@ pub struct Terms {
     pub prefix: Option<String>,
     pub message: Option<String>,
     pub push: bool,
+}
+
+impl Terms {
+    /// Returns them as a session keeps them.
+    pub(in crate::flows) fn to_json(&self) -> Value {
+        json!({
+            "applyMode": self.mode.map(ApplyMode::as_str),
+            "accept": if self.accept == Accept::All { "all" } else { "agreed" },
+            "strictDiff": self.strict,
+            "restrictPathPrefix": self.prefix,
+            "push": self.push,
+        })
+    }
+
+    /// Reads how answers are judged from what a session kept; how far they go is never taken from there.
+    pub(in crate::flows) fn kept(terms: &Value, mode: ApplyMode) -> Self {
+        Terms {
+            mode: Some(mode),
+            accept: if terms["accept"] == "agreed" { Accept::Agreed } else { Accept::All },
+            strict: terms["strictDiff"] == true,
+            prefix: terms["restrictPathPrefix"].as_str().map(str::to_owned),
+            message: None,
+            push: false,
+        }
+    }
 }
 
 /// Where documents go besides the session's folder.

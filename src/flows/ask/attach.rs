@@ -1,24 +1,32 @@
 //! Picking up a talk that was cut off: its answer is looked for, and nothing is sent.
 
+use std::path::Path;
 use std::time::Duration;
 use std::time::Instant;
 
 use serde_json::Value;
 use serde_json::json;
 
+use crate::base::Oid;
 use crate::evidence::KeptSession;
 use crate::evidence::Session;
 use crate::evidence::Shelf;
 use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
+use crate::flows::apply;
 use crate::flows::apply::ApplyMode;
 use crate::flows::apply::Files;
 use crate::flows::apply::Outcome;
-use crate::flows::apply::millis;
+use crate::flows::apply::Person;
+use crate::flows::apply::Terms;
+use crate::flows::apply::Trouble;
+use crate::flows::apply::Work;
 use crate::flows::ask::Answered;
+use crate::flows::rounds::Trial;
 use crate::flows::session;
 use crate::flows::talk;
+use crate::flows::talk::Heard;
 use crate::flows::talk::Listener;
 use crate::flows::talk::Parcel;
 use crate::flows::talk::Progress;
@@ -28,6 +36,7 @@ use crate::flows::talk::conclude;
 use crate::flows::talk::engine::Engine;
 use crate::flows::talk::page;
 use crate::flows::talk::without_id;
+use crate::secret::Scanner;
 use crate::system;
 use crate::transport::RequestId;
 use crate::transport::driver::Endpoint;
@@ -50,7 +59,12 @@ struct Past {
 }
 
 /// Waits for a run that is at work, or brings home the answer of one that was cut off.
-pub fn attach(flows: &Flows, slug: Option<&str>, listener: &Listener<'_>) -> Result<Answered, Failure> {
+pub fn attach(
+    flows: &Flows,
+    slug: Option<&str>,
+    listener: &Listener<'_>,
+    person: &Person<'_>,
+) -> Result<Answered, Failure> {
     let began = Instant::now();
     let mut kept = match slug {
         Some(_) => session::find(flows, slug)?,
@@ -129,12 +143,16 @@ pub fn attach(flows: &Flows, slug: Option<&str>, listener: &Listener<'_>) -> Res
     let ended = page::say(place, &page::Act::Resume(address), visit, &turn, &mut outcome);
     drop(conversation);
     let mut answer = None;
-    let heard = turn.hear(ended, &mut outcome).and_then(|heard| {
-        answer = heard.answer;
-        heard.trouble.map_or(Ok(()), Err)
+    let ended = turn.hear(ended, &mut outcome).and_then(|mut heard| {
+        answer.clone_from(&heard.answer);
+        match heard.trouble.take() {
+            Some(trouble) => Err(trouble),
+            None => judge(flows, &kept, past.turn, heard, (&session, person), &mut outcome),
+        }
     });
-    conclude(heard, &mut outcome);
-    outcome.elapsed_ms = millis(began);
+    apply::conclude(&mut outcome, ended, began);
+    outcome.redact(&Scanner::built_in());
+    apply::clean_files(&session, &Scanner::built_in())?;
     session.log(outcome.status.as_str());
     Files::default().write_documents(&session, &outcome)?;
     let mut document = kept.document.clone();
@@ -142,6 +160,38 @@ pub fn attach(flows: &Flows, slug: Option<&str>, listener: &Listener<'_>) -> Res
     document["options"]["conversation"] = json!(found);
     session.write_json("session.json", &document)?;
     Ok(Answered { outcome, answer })
+}
+
+/// Takes the patch of a session that was to carry it out as far as a candidate, with what its earlier answers brought.
+fn judge(
+    flows: &Flows,
+    kept: &KeptSession,
+    turn: u32,
+    last: Heard,
+    (session, person): (&Session, &Person<'_>),
+    outcome: &mut Outcome,
+) -> Result<(), Trouble> {
+    let options = &kept.document["options"];
+    let commit = options["commit"].as_str().and_then(Oid::from_hex);
+    let (Some(ground), true) = (commit, options["terms"].is_object()) else { return Ok(()) };
+    // How far it goes from here is for the person to say.
+    let mode = if options["terms"]["applyMode"] == "none" { ApplyMode::None } else { ApplyMode::Check };
+    let terms = Terms::kept(&options["terms"], mode);
+    let flows = &flows.rooted(kept.document["cwd"].as_str().map(Path::new));
+    let repository = flows.repository()?;
+    let (home, scanner) = (flows.home()?, Scanner::built_in());
+    outcome.mode = mode;
+    outcome.branch = repository.branch()?;
+    let mut replies = Vec::new();
+    for number in 1..turn {
+        let text = system::read_limited(&kept.directory.join(format!("response-{number}.md")), MAX_TEXT_BYTES)?;
+        let reply = Some(String::from_utf8_lossy(&text).into_owned());
+        replies.push(Heard { reply, answer: None, trouble: None });
+    }
+    replies.push(last);
+    let work = Work::new(flows, &home, Some(&repository), session, (&terms, mode), person, &scanner);
+    let trial = Trial { work: &work, repository: &repository, ground };
+    trial.replay(replies, outcome)?.land(&work, outcome)
 }
 
 /// Returns an answer that came home before.

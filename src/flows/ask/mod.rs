@@ -26,6 +26,7 @@ use crate::flows::bundle;
 use crate::flows::rounds::Briefing;
 use crate::flows::rounds::Follows;
 use crate::flows::rounds::Rounds;
+use crate::flows::rounds::Trial;
 use crate::flows::talk;
 use crate::flows::talk::Draft;
 use crate::flows::talk::Listener;
@@ -167,8 +168,9 @@ impl Task<'_> {
         }
         let briefing = Briefing { own: automation.followup.clone(), ..Briefing::of(law.contract(), "", ground) };
         let follows = if automation.retries > 0 { Follows::NoPatch } else { Follows::Never };
-        let repository = &repository;
-        let mut rounds = Rounds { talk, work: &work, repository, ground, follows, briefing: &briefing };
+        talk.record.about(ground);
+        let trial = Trial { work: &work, repository: &repository, ground };
+        let mut rounds = Rounds { talk, trial, follows, briefing: &briefing };
         rounds.ask(draft, outcome)?.land(&work, outcome)
     }
 }
@@ -209,6 +211,6 @@ fn options(request: &Request) -> Value {
         "stallTimeoutSec": request.patience.stall.map(|limit| limit.as_secs()),
         "sanitizePrompt": request.sanitize,
         "attach": request.engine.attach,
-        "applyMode": request.automation.as_ref().and_then(|automation| automation.terms.mode).map(ApplyMode::as_str),
+        "terms": request.automation.as_ref().map(|automation| automation.terms.to_json()),
     })
 }

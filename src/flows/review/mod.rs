@@ -32,6 +32,7 @@ use crate::flows::bundle;
 use crate::flows::rounds::Briefing;
 use crate::flows::rounds::Follows;
 use crate::flows::rounds::Rounds;
+use crate::flows::rounds::Trial;
 use crate::flows::talk;
 use crate::flows::talk::Change;
 use crate::flows::talk::Draft;
@@ -127,14 +128,9 @@ pub fn run(flows: &Flows, request: &Request, listener: &Listener<'_>, person: &P
         let asked = parts.ask(&law, engine.room(), false, &mut outcome)?;
         asked.excluded.iter().for_each(|line| session.log(line));
         session.log(&format!("{} to {}", asked.draft.id, engine.destination().shown));
-        let mut rounds = Rounds {
-            talk: &mut talk,
-            work: &work,
-            repository: &repository,
-            ground: asked.place.head,
-            follows: Follows::Anything,
-            briefing: &asked.briefing,
-        };
+        talk.record.about(asked.place.head);
+        let trial = Trial { work: &work, repository: &repository, ground: asked.place.head };
+        let mut rounds = Rounds { talk: &mut talk, trial, follows: Follows::Anything, briefing: &asked.briefing };
         let ended = rounds.ask(&asked.draft, &mut outcome)?;
         talk.keep_picture(&mut outcome);
         talk.close();
@@ -244,11 +240,7 @@ fn options(request: &Request, mode: ApplyMode) -> Value {
         "stallTimeoutSec": request.patience.stall.map(|limit| limit.as_secs()),
         "sanitizePrompt": request.sanitize,
         "attach": request.engine.attach,
-        "applyMode": mode.as_str(),
-        "accept": if request.terms.accept == apply::Accept::All { "all" } else { "agreed" },
-        "restrictPathPrefix": request.terms.prefix,
-        "strictDiff": request.terms.strict,
-        "push": request.terms.push,
+        "terms": apply::Terms { mode: Some(mode), ..request.terms.clone() }.to_json(),
         "maxTurns": request.turns,
     })
 }

@@ -47,12 +47,18 @@ pub(in crate::flows) enum Follows {
 /// What every round works with.
 pub(in crate::flows) struct Rounds<'a, 't> {
     pub talk: &'a mut Talk<'t>,
+    pub trial: Trial<'a>,
+    pub follows: Follows,
+    pub briefing: &'a Briefing,
+}
+
+/// How answers are judged and tried.
+#[derive(Clone, Copy)]
+pub(in crate::flows) struct Trial<'a> {
     pub work: &'a Work<'a>,
     pub repository: &'a Repository,
     /// The commit that is asked about.
     pub ground: Oid,
-    pub follows: Follows,
-    pub briefing: &'a Briefing,
 }
 
 /// How the rounds ended, before anything gets into the working tree.
@@ -66,18 +72,18 @@ impl Rounds<'_, '_> {
     /// Asks until an answer does what is asked for or there are no turns left. What ends a talk from outside is an error.
     pub fn ask(&mut self, first: &Draft, outcome: &mut Outcome) -> Result<Ended, Trouble> {
         let heard = self.talk.say(first, outcome)?;
-        self.go_on(heard, Standing::new(self.ground), outcome)
+        self.go_on(heard, Standing::new(self.trial.ground), outcome)
     }
 
     fn go_on(&mut self, mut heard: Heard, mut standing: Standing, outcome: &mut Outcome) -> Result<Ended, Trouble> {
         let mut asked_back = false;
         loop {
-            let shortfall = match self.hear(heard, &mut standing, outcome) {
-                Ok(shortfall) => shortfall,
-                Err(trouble) => return Err(self.keep(&standing, trouble, outcome)),
-            };
             let turns = self.talk.turns();
-            let Some(shortfall) = shortfall else { return self.ended(standing, None, outcome) };
+            let shortfall = match self.trial.hear(turns.used, heard, &mut standing, outcome) {
+                Ok(shortfall) => shortfall,
+                Err(trouble) => return Err(self.trial.keep(&standing, trouble, outcome)),
+            };
+            let Some(shortfall) = shortfall else { return self.trial.ended(standing, None, outcome) };
             // Who asks again what was answered already has nothing more to say.
             let falls = self.follows == Follows::Anything
                 || self.follows == Follows::NoPatch && matches!(shortfall.why, Why::Missing | Why::Unusable);
@@ -85,17 +91,30 @@ impl Rounds<'_, '_> {
             asked_back |= shortfall.why == Why::Questions;
             if !asks || turns.used >= turns.limit {
                 self.talk.hit_limit(asks && turns.limit > 1, outcome);
-                return self.ended(standing, Some(shortfall), outcome);
+                return self.trial.ended(standing, Some(shortfall), outcome);
             }
-            self.work.tell(&format!("asking again: {}", shortfall.trouble.message));
-            let text = followup::text(&shortfall, self.briefing, outcome, self.work.scanner);
+            let Trial { work, .. } = self.trial;
+            work.tell(&format!("asking again: {}", shortfall.trouble.message));
+            let text = followup::text(&shortfall, self.briefing, outcome, work.scanner);
             let next = self
                 .talk
                 .draft(&Prompt { text: &text, ..Prompt::default() })
                 .map_err(Trouble::from)
                 .and_then(|draft| self.talk.say(&draft, outcome));
-            heard = next.map_err(|trouble| self.keep(&standing, trouble, outcome))?;
+            heard = next.map_err(|trouble| self.trial.keep(&standing, trouble, outcome))?;
         }
+    }
+}
+
+impl Trial<'_> {
+    /// Takes answers that came home before as far as they go, in their order. Nothing is asked.
+    pub fn replay(&self, replies: Vec<Heard>, outcome: &mut Outcome) -> Result<Ended, Trouble> {
+        let mut standing = Standing::new(self.ground);
+        let mut shortfall = None;
+        for (turn, heard) in (1..).zip(replies) {
+            shortfall = self.hear(turn, heard, &mut standing, outcome)?;
+        }
+        self.ended(standing, shortfall, outcome)
     }
 
     fn ended(&self, standing: Standing, shortfall: Option<Shortfall>, outcome: &mut Outcome) -> Result<Ended, Trouble> {
@@ -120,8 +139,13 @@ impl Rounds<'_, '_> {
     }
 
     /// Takes an answer as far as it goes short of the working tree. `None` when nothing is left to ask for.
-    fn hear(&self, heard: Heard, standing: &mut Standing, outcome: &mut Outcome) -> Result<Option<Shortfall>, Trouble> {
-        let turn = self.talk.turns().used;
+    fn hear(
+        &self,
+        turn: u32,
+        heard: Heard,
+        standing: &mut Standing,
+        outcome: &mut Outcome,
+    ) -> Result<Option<Shortfall>, Trouble> {
         outcome.heard.retries = u64::from(turn.saturating_sub(1));
         if let Some(trouble) = heard.trouble {
             return Err(trouble);

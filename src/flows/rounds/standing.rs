@@ -17,7 +17,7 @@ use crate::flows::apply::TestResult;
 use crate::flows::apply::Tried;
 use crate::flows::apply::Trouble;
 use crate::flows::apply::Work;
-use crate::flows::rounds::Rounds;
+use crate::flows::rounds::Trial;
 use crate::flows::rounds::shortfall::Shortfall;
 use crate::git::AtPath;
 use crate::git::Became;
@@ -85,13 +85,13 @@ impl Standing {
     /// Adds what was chosen of an answer, and tries the whole.
     pub fn add(
         &mut self,
-        rounds: &Rounds<'_, '_>,
+        trial: &Trial<'_>,
         law: &Law,
         chosen: &Chosen,
         at: Oid,
         outcome: &mut Outcome,
     ) -> Result<Option<Shortfall>, Trouble> {
-        let (work, repository) = (rounds.work, rounds.repository);
+        let (work, repository) = (trial.work, trial.repository);
         let Some(latest) = self.latest.clone() else {
             return match work.try_out(repository, self.ground, law, chosen, None, outcome) {
                 Ok(tried) => {
@@ -111,7 +111,7 @@ impl Standing {
             let tree_id = repository.tree_with(self.ground, &whole)?;
             let patch = repository.exact_patch(self.ground, tree_id)?;
             let mut tried = Outcome::new(work.mode, &work.session.slug);
-            let ended = self.try_whole(rounds, law, patch, &mut tried);
+            let ended = self.try_whole(trial, law, patch, &mut tried);
             tried.notes.iter().for_each(|note| outcome.note(note));
             outcome.tests = tried.tests.take();
             outcome.phases.test = tried.phases.test;
@@ -134,12 +134,12 @@ impl Standing {
     /// Judges and tries a whole as one patch of the commit.
     fn try_whole(
         &self,
-        rounds: &Rounds<'_, '_>,
+        trial: &Trial<'_>,
         law: &Law,
         patch: Vec<u8>,
         outcome: &mut Outcome,
     ) -> Result<Good, (Trouble, Option<Vec<Became>>)> {
-        let (work, repository) = (rounds.work, rounds.repository);
+        let (work, repository) = (trial.work, trial.repository);
         if patch.is_empty() {
             let message = "what was proposed so far changes nothing in the end";
             return Err((Trouble::new(Status::InvalidDiff, "ambiguous_goal", message), None));

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
+use crate::base::Oid;
 use crate::evidence::EvidenceError;
 use crate::evidence::Session;
 use crate::flows::Flows;
@@ -42,6 +43,11 @@ impl Record {
             usage: None,
             address: None,
         }
+    }
+
+    /// Notes the commit that is asked about.
+    pub fn about(&mut self, commit_id: Oid) {
+        self.options["commit"] = json!(commit_id.to_string());
     }
 
     /// Notes what the next turn is known by, and what goes with it.
