@@ -15,6 +15,7 @@ use crate::gate::Report;
 use crate::gate::Verdict;
 use crate::gate::Violation;
 
+const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -28,6 +29,11 @@ const SHOWN_HINTS: usize = 3;
 /// Writes a line to stdout. A reader that went away is no error of ours.
 pub(super) fn out(line: impl AsRef<str>) {
     let _ = writeln!(anstream::stdout(), "{}", line.as_ref());
+}
+
+/// Writes a command as somebody types it.
+pub(super) fn command(line: &str) {
+    out(format!("{BOLD}$ {}{BOLD:#}", visible(line)));
 }
 
 /// Writes a line to stderr.

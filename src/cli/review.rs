@@ -129,7 +129,7 @@ fn print(app: &App, args: &ReviewArgs, outcome: &Outcome) -> Exit {
         () => patch::verdicts(outcome),
     }
     if !app.quiet && !args.talk.json {
-        if let Some(turns) = outcome.heard.turns {
+        if let Some(turns) = outcome.heard.turns.filter(|turns| turns.used > 0) {
             let limit = if turns.limit_hit { "; there was more to ask" } else { "" };
             render::note(format!("turn {} of {}{limit}", turns.used, turns.limit));
         }

@@ -183,6 +183,9 @@ fn show(app: &App, args: &ShowArgs) -> Result<(), Failure> {
     for (name, value) in facts(&session, result.as_ref()) {
         render::out(format!("{name:<9} {}", visible(&value)));
     }
+    for line in turns(&session).into_iter().flatten() {
+        render::out(line);
+    }
     for hunk in result.iter().filter_map(|result| result["hunks"].as_array()).flatten() {
         render::out(format!("{:<9} {}  {}", text(hunk, "verdict"), text(hunk, "file"), text(hunk, "header")));
         for reason in hunk["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -194,6 +197,30 @@ fn show(app: &App, args: &ShowArgs) -> Result<(), Failure> {
     }
     render::out(format!("{:<9} {}", "files", session.files().join(" ")));
     Ok(())
+}
+
+/// Returns what was decided about each answer, where there were several: the lines of each turn.
+pub(super) fn turns(session: &KeptSession) -> Vec<Vec<String>> {
+    let judgements = session::judgements(session);
+    if judgements.len() < 2 {
+        return Vec::new();
+    }
+    let lines = |facts: Value| {
+        let rejected = facts["rejected"].as_array().cloned().unwrap_or_default();
+        let turn = format!("turn {}", facts["turn"]);
+        let mut lines = vec![format!("{turn:<9} {} agreed, {} rejected", facts["agreed"], rejected.len())];
+        for hunk in &rejected {
+            let reasons = hunk["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let reasons = reasons.map(|reason| visible(reason).into_owned()).collect::<Vec<_>>().join("; ");
+            lines.push(format!("          {}  {}  {reasons}", text(hunk, "file"), text(hunk, "header")));
+        }
+        let why = text(&facts["shortfall"], "message");
+        if !why.is_empty() && rejected.is_empty() {
+            lines.push(format!("          {why}"));
+        }
+        lines
+    };
+    judgements.into_iter().map(lines).collect()
 }
 
 fn text(value: &Value, field: &str) -> String {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::base::visible;
 use crate::cli::session::facts;
+use crate::cli::session::turns;
 use crate::flows::session::Excerpt;
 use crate::flows::session::Story;
 
@@ -42,6 +43,14 @@ fn write_page(page: &mut String, story: &Story) -> std::fmt::Result {
         writeln!(page, "<tr><th>{name}</th><td{class}>{}</td></tr>", escaped(&value))?;
     }
     page.push_str("</table>\n");
+    let turns = turns(&story.session);
+    if !turns.is_empty() {
+        page.push_str("<h2>Turns</h2>\n<pre>");
+        for line in turns.iter().flatten() {
+            writeln!(page, "{}", escaped(line))?;
+        }
+        page.push_str("</pre>\n");
+    }
     if let Some(result) = &story.result {
         write_hunks(page, list(result, "hunks"))?;
         write_tests(page, list(result, "tests"))?;

@@ -111,18 +111,29 @@ fn excerpt(session: &KeptSession, name: &str) -> Option<Excerpt> {
     Some(Excerpt { name: name.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned(), is_cut })
 }
 
-/// A turn is its request, then its answer, then its patch; what belongs to no turn comes last.
+/// Returns what was decided about each answer, in order: the facts of the ledger's steps `judged`.
+pub fn judgements(session: &KeptSession) -> Vec<Value> {
+    let bytes = system::read_limited(&session.directory.join("ledger.jsonl"), MAX_FILE_BYTES).unwrap_or_default();
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    lines.filter(|line| line["step"] == "judged").map(|mut line| line["facts"].take()).collect()
+}
+
+/// A turn is its request, then its answer, its patch and its tests; what belongs to no turn comes last.
 fn reading_order(name: &str) -> (u32, u8, String) {
     let stem = name.split('.').next().unwrap_or_default();
-    let (word, number) = stem.rsplit_once('-').unwrap_or((stem, ""));
-    let kind = match word {
+    let mut parts = stem.split('-');
+    let kind = match parts.next().unwrap_or_default() {
         "request" => 0,
         "response" => 1,
         "diff" => 2,
-        "test" => 3,
-        _ => 4,
+        "chosen" => 3,
+        "test" => 4,
+        _ => 5,
     };
-    let turn = if kind < 3 { number.parse().unwrap_or(u32::MAX - 1) } else { u32::MAX };
+    let number = parts.next().and_then(|number| number.parse().ok());
+    // The tests of a patch that came alone carry no turn.
+    let has_turn = kind < 4 || kind == 4 && parts.next().is_some();
+    let turn = if has_turn { number.unwrap_or(u32::MAX - 1) } else { u32::MAX };
     (turn, kind, name.to_owned())
 }
 

@@ -1,5 +1,6 @@
 //! Reviews that are killed, that run side by side, and that are answered by somebody who means harm.
 
+use std::io::Write;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -86,7 +87,8 @@ fn a_kill_at_any_moment_loses_nothing_and_sends_nothing_twice() {
         }
         expect_quiet(&world.env, &format!("seed {seed}"));
     });
-    println!("{count} kills: {landed} had landed, {sent_once} had sent, {attached} were picked up");
+    let told = format!("{count} kills: {landed} had landed, {sent_once} had sent, {attached} were picked up\n");
+    std::io::stderr().write_all(told.as_bytes()).unwrap();
 }
 
 #[test]

@@ -22,12 +22,13 @@ const USUAL: [&str; 2] = ["main", "master"];
 const SHOWN_FILES: usize = 10;
 
 /// What is to be done about a branch that cannot be reviewed as it is.
-#[derive(Debug, Clone, Default)]
 pub(super) struct Wishes<'a> {
     pub create: Option<&'a str>,
     pub push_first: bool,
     /// Nobody has to see the branch: the request goes by hand, or no push is let through before a review.
     pub unseen: bool,
+    /// Asked before anything is made or pushed for a request that nobody lets go.
+    pub may_send: &'a dyn Fn() -> Result<(), Trouble>,
 }
 
 /// A branch that can be reviewed.
@@ -65,12 +66,18 @@ pub(super) fn prepare(
         refused("there is no commit yet that could be reviewed").hinted("git commit --allow-empty -m Begin")
     })?;
     check_clean(repository)?;
-    if let Some(name) = wishes.create {
+    // Running the command again is no reason to make it again.
+    let create = match wishes.create {
+        Some(name) if repository.branch()?.as_deref() != Some(name) => Some(name),
+        _ => None,
+    };
+    if let Some(name) = create {
         let protected = why_protected(name, &config.protected_branches);
         if let Some(why) = protected {
             return Err(refused(&format!("{} is no branch for a review: {why}", visible(name)))
                 .hinted("--create-branch feature/NAME"));
         }
+        (wishes.may_send)()?;
         if let Err(reason) = repository.create_branch(name)? {
             let message = format!("the branch {} cannot be made: {}", visible(name), visible(&reason));
             return Err(refused(&message).hinted("Choose another name."));
@@ -105,7 +112,7 @@ pub(super) fn prepare(
         return Err(refused(&format!("{} is not reviewed, {why}", visible(&branch))).hinted(elsewhere));
     }
     if !wishes.unseen {
-        make_seen(repository, environment, config, (&branch, head), destination.as_ref(), wishes.push_first, outcome)?;
+        make_seen(repository, environment, config, (&branch, head), destination.as_ref(), wishes, outcome)?;
     }
     let base = base(repository, &branch, head, destination.as_ref())?;
     let files = match &base {
@@ -153,7 +160,7 @@ fn make_seen(
     config: &RepoConfig,
     (branch, head): (&str, Oid),
     destination: Option<&Destination>,
-    push_first: bool,
+    wishes: &Wishes<'_>,
     outcome: &mut Outcome,
 ) -> Result<(), Trouble> {
     let Some(destination) = destination else {
@@ -164,10 +171,11 @@ fn make_seen(
     if tips.iter().any(|tip| repository.is_ancestor(head, *tip)) {
         return Ok(());
     }
-    if !push_first {
+    if !wishes.push_first {
         let message = format!("{} has commits that {} does not have", visible(branch), visible(&destination.remote));
         return Err(refused(&message).hinted("git oracle review --push-first"));
     }
+    (wishes.may_send)()?;
     let lock = ApplyLock::take(repository)?;
     let pushed = push(
         repository,

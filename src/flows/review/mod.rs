@@ -93,7 +93,7 @@ pub fn run(flows: &Flows, request: &Request, listener: &Listener<'_>, person: &P
     let guard = talk::rules(flows)?;
     // What is refused for a secret in it is kept without.
     let clean = |text: &str| String::from_utf8_lossy(&guard.scanner().redact(text.as_bytes()).0).into_owned();
-    let about = format!("review {}", branch.as_deref().unwrap_or("branch"));
+    let about = format!("review {}", request.create_branch.as_deref().or(branch.as_deref()).unwrap_or("branch"));
     let words = clean(request.slug.as_deref().unwrap_or(&about));
     let session = Session::create(&home, &slug(&words).unwrap_or_else(|| "review".to_owned()))?;
     let record =
@@ -125,7 +125,8 @@ pub fn run(flows: &Flows, request: &Request, listener: &Listener<'_>, person: &P
             work.approve(&law)?;
         }
         let parts = Parts { flows, repository: &repository, request, scanner: guard.scanner() };
-        let asked = parts.ask(&law, engine.room(), false, &mut outcome)?;
+        let may_send = || talk.check_destination();
+        let asked = parts.ask(&law, engine.room(), Some(&may_send), &mut outcome)?;
         asked.excluded.iter().for_each(|line| session.log(line));
         session.log(&format!("{} to {}", asked.draft.id, engine.destination().shown));
         talk.record.about(asked.place.head);
@@ -158,7 +159,7 @@ pub fn print(flows: &Flows, request: &Request) -> Result<(String, String), Troub
     let parts = Parts { flows, repository: &repository, request, scanner: guard.scanner() };
     let law = Law::of(flows, Some(&repository), ApplyMode::None)?;
     let room = Room { text: usize::MAX, takes_files: false };
-    let asked = parts.ask(&law, room, true, &mut Outcome::new(ApplyMode::None, ""))?;
+    let asked = parts.ask(&law, room, None, &mut Outcome::new(ApplyMode::None, ""))?;
     asked.draft.check()?;
     Ok((asked.draft.parcel.request, asked.place.head.to_string()))
 }
@@ -171,7 +172,7 @@ pub fn preview(flows: &Flows, request: &Request, attended: bool) -> Result<Value
     let (guard, repository) = (talk::rules(flows)?, flows.repository()?);
     let parts = Parts { flows, repository: &repository, request, scanner: guard.scanner() };
     let law = Law::of(flows, Some(&repository), ApplyMode::None)?;
-    let asked = parts.ask(&law, engine.room(), true, &mut Outcome::new(ApplyMode::None, ""))?;
+    let asked = parts.ask(&law, engine.room(), None, &mut Outcome::new(ApplyMode::None, ""))?;
     let mut preview = talk::preview("review", &asked.draft, &engine, attended, &config.transfers);
     preview["bundleFormat"] = json!(request.context.as_ref().map(|context| context.format.as_str()));
     preview["excluded"] = json!(asked.excluded);
@@ -200,14 +201,21 @@ struct Asked {
 }
 
 impl Parts<'_> {
-    /// Makes sure that the branch can be reviewed, and makes the request. With `only_looks` nothing is changed.
-    fn ask(&self, law: &Law, room: Room, only_looks: bool, outcome: &mut Outcome) -> Result<Asked, Trouble> {
+    /// Makes sure that the branch can be reviewed, and makes the request. Without a way to send it nothing is changed.
+    fn ask(
+        &self,
+        law: &Law,
+        room: Room,
+        may_send: Option<&dyn Fn() -> Result<(), Trouble>>,
+        outcome: &mut Outcome,
+    ) -> Result<Asked, Trouble> {
         let Parts { flows, repository, request, scanner } = self;
         let config = repo_config(repository)?;
         let wishes = Wishes {
-            create: request.create_branch.as_deref().filter(|_| !only_looks),
+            create: request.create_branch.as_deref().filter(|_| may_send.is_some()),
             push_first: request.push_first,
-            unseen: only_looks || config.review_required,
+            unseen: may_send.is_none() || config.review_required,
+            may_send: may_send.unwrap_or(&|| Ok(())),
         };
         let place = branch::prepare(repository, &flows.environment, &config, &wishes, outcome)?;
         let mut briefing = request::briefing(law.contract(), request.prompt.as_deref(), &place);

@@ -94,10 +94,7 @@ pub(in crate::flows) struct Draft {
 impl Draft {
     /// Puts together what is sent. With `sanitize` secrets are taken out instead of refused.
     pub fn make(prompt: &Prompt<'_>, room: Room, scanner: &Scanner, sanitize: bool) -> Result<Self, Failure> {
-        let id = RequestId::random().map_err(|error| {
-            Failure::new(Kind::Other, format!("the system gives no random numbers: {error}"))
-                .hinted("git oracle doctor")
-        })?;
+        let id = RequestId::random().map_err(no_random_numbers)?;
         let mut parcel = Parcel::make(&id, prompt, room)?;
         let found = transfer::look_through(scanner, &mut parcel, sanitize);
         Ok(Draft { id, parcel, found })
@@ -171,6 +168,14 @@ impl<'a> Talk<'a> {
     /// Makes what is said next of our own words, and of what was found out here: secrets in that are taken out.
     pub fn draft(&self, prompt: &Prompt<'_>) -> Result<Draft, Failure> {
         Draft::make(prompt, self.terms.engine.room(), self.terms.guard.scanner(), true)
+    }
+
+    /// Makes sure that something may be sent at all, before anything else is done for it.
+    pub fn check_destination(&self) -> Result<(), Trouble> {
+        let Terms { engine, config, listener, purpose, .. } = &self.terms;
+        let (id, nothing) = (RequestId::random().map_err(no_random_numbers)?, Parcel::default());
+        Transfer::new(purpose, engine.destination(), &id, &nothing).approve(listener.attended, &config.transfers)?;
+        Ok(())
     }
 
     /// Says something and waits for the answer.
@@ -306,6 +311,10 @@ impl Ended {
     fn early(trouble: impl Into<Trouble>) -> Self {
         Ended { text: None, trouble: Some(trouble.into()) }
     }
+}
+
+fn no_random_numbers(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Kind::Other, format!("the system gives no random numbers: {error}")).hinted("git oracle doctor")
 }
 
 /// Puts down how it ended.

@@ -25,6 +25,7 @@ pub(in crate::flows) struct Change<'a> {
 }
 
 /// What is sent in one turn.
+#[derive(Default)]
 pub(in crate::flows) struct Parcel {
     /// The whole request, as it is kept.
     pub request: String,

@@ -168,7 +168,7 @@ impl<'a> Transfer<'a> {
         }
         let message = match named {
             true => format!("{} bytes are more than may be sent unattended", self.bytes()),
-            false => format!("nobody is there who could approve sending {} bytes to {host}", self.bytes()),
+            false => format!("nobody is there who could approve sending anything to {host}"),
         };
         Err(Trouble::new(Status::ApprovalRequired, "approval_required", message).hinted(format!(
             "Run it at a terminal, or put `allow = [\"{host}\"]` below [transfers] in ~/.oracle/config.toml."
