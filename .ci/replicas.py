@@ -19,11 +19,11 @@ import urllib.request
 PATHS = {"chatgpt": "/", "copilot": "/copilot", "gemini": "/app"}
 
 
-def start(replicas, scratch):
+def start(replicas, scratch, *more, scenario="chatgpt-happy-section"):
     """Starts the server of the replicas and returns it with its port."""
     port = scratch / "port"
     server = subprocess.Popen(
-        [sys.executable, "server.py", "--scenario", "chatgpt-happy-section", "--log", str(scratch / "log.json"), "--port-file", str(port)],
+        [sys.executable, "server.py", "--scenario", scenario, "--log", str(scratch / "log.json"), "--port-file", str(port), *more],
         cwd=replicas, stdout=subprocess.DEVNULL)
     for _ in range(600):
         if port.exists() and port.read_text().strip():

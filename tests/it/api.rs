@@ -27,7 +27,7 @@ use serde_json::json;
 const KEY: &str = "sk-test-0123456789";
 
 /// What the server does with one request.
-enum Act {
+pub enum Act {
     /// Answers with this status, these header lines and this body.
     Answer(u16, &'static str, String),
     /// Streams these events and ends the connection.
@@ -39,18 +39,18 @@ enum Act {
 }
 
 /// A request as it arrived.
-struct Seen {
-    head: String,
-    body: String,
+pub struct Seen {
+    pub head: String,
+    pub body: String,
 }
 
-struct Server {
-    base: String,
-    seen: mpsc::Receiver<Seen>,
+pub struct Server {
+    pub base: String,
+    pub seen: mpsc::Receiver<Seen>,
 }
 
 impl Server {
-    fn start(acts: Vec<Act>) -> Self {
+    pub fn start(acts: Vec<Act>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}/v1", listener.local_addr().unwrap());
         let (sender, seen) = mpsc::channel();
@@ -116,7 +116,7 @@ fn streamed(head: &str, events: &[Value]) -> String {
     std::iter::once(head.to_owned()).chain(events).collect()
 }
 
-fn delta(text: &str) -> Value {
+pub fn delta(text: &str) -> Value {
     json!({"type": "response.output_text.delta", "delta": text})
 }
 
@@ -126,7 +126,7 @@ fn whole(text: &str) -> Value {
         "usage": {"input_tokens": 5, "output_tokens": 7, "output_tokens_details": {"reasoning_tokens": 3}, "total_tokens": 12}})
 }
 
-fn completed(text: &str) -> Value {
+pub fn completed(text: &str) -> Value {
     json!({"type": "response.completed", "response": whole(text)})
 }
 

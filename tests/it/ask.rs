@@ -156,3 +156,47 @@ fn a_dry_run_sends_nothing_and_leaves_nothing() {
     assert!(preview["bytes"].as_u64().unwrap() > 100 && preview["estimatedTokens"].as_u64().unwrap() > 25);
     assert!(!env.root().join("home/.oracle/sessions").exists());
 }
+
+const PATCH: &str = "diff --git a/src/parser.rs b/src/parser.rs\n--- a/src/parser.rs\n+++ b/src/parser.rs\n\
+@@ -1 +1,2 @@\n fn parse() {}\n+fn more() {}\n";
+
+#[test]
+fn the_patch_in_an_answer_is_carried_out_where_that_is_wanted() {
+    let env = TestEnv::new();
+    let answer = format!("{{{{REQUEST_ID}}}}\n\nHere:\n\n```diff\n{PATCH}```\n\n{{{{REQUEST_ID}}}}");
+    let page = Rehearsal::start(Script::answering([&*answer])).unwrap();
+    let ran = ask(&env, &page, &["-p", "Add more.", "--emit-diff-only"]);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    let parsed: Vec<&str> = ran.stdout.lines().filter(|line| !line.starts_with("index ")).collect();
+    assert_eq!(parsed, PATCH.replace("@@ -1 +1,2 @@", "@@ -1,1 +1,2 @@").lines().collect::<Vec<_>>());
+    assert_eq!(env.git(&["status", "--short"]), "");
+    let ran =
+        ask(&env, &page, &["-p", "Add more.", "--json", "--apply-mode", "apply", "--diff-output", "../out.patch"]);
+    let result = ran.json();
+    fits(&result);
+    assert_eq!((ran.code, &result["status"], &result["diffApplied"]), (0, &json!("success"), &json!(true)));
+    assert_eq!(env.git(&["diff", "--name-only"]), "src/parser.rs");
+    assert!(std::fs::read_to_string(env.root().join("out.patch")).unwrap().contains("+fn more() {}"));
+}
+
+#[test]
+fn a_missing_patch_is_asked_for_again_only_where_that_is_wanted() {
+    let answer = format!("{{{{REQUEST_ID}}}}\n\n```diff\n{PATCH}```\n\n{{{{REQUEST_ID}}}}");
+    let words = "{{REQUEST_ID}}\n\nThat is fine as it is.\n\n{{REQUEST_ID}}";
+    for (flags, code, sends) in [
+        (&["--strict-diff"][..], 2, 1),
+        (&["--retry-if-no-diff"], 0, 2),
+        (&["--retry-if-no-diff", "--max-retries", "0"], 2, 1),
+        (&["--retry-if-no-diff", "--followup-prompt", "As a diff, please."], 0, 2),
+    ] {
+        let env = TestEnv::new();
+        let page = Rehearsal::start(Script::answering([words, &*answer])).unwrap();
+        let ran = ask(&env, &page, &[&["-p", "Add more.", "--json"], flags].concat());
+        let (result, record) = (ran.json(), page.record());
+        assert_eq!((ran.code, record.prompts.len()), (code, sends), "{flags:?}: {}", ran.shown());
+        assert_eq!(result["retryCount"], json!(sends - 1));
+        if let Some(own) = flags.iter().skip_while(|flag| **flag != "--followup-prompt").nth(1) {
+            assert!(record.prompts[1].text.contains(own), "{}", record.prompts[1].text);
+        }
+    }
+}

@@ -8,6 +8,10 @@ use git_oracle::transport::rehearsal::Script;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::api::Act;
+use crate::api::Server;
+use crate::api::completed;
+use crate::api::delta;
 use crate::support::Ran;
 use crate::support::TestEnv;
 use crate::support::contract_with_tests;
@@ -376,4 +380,32 @@ fn a_branch_is_pushed_only_with_a_review_where_that_is_required() {
         "git update-ref refs/oracle/reviews/$(git rev-parse main^{tree}) $(echo x | git hash-object -w --stdin)";
     assert_eq!(world.env.sh(forged).code, 0);
     assert!(world.env.sh(records).code != 0, "what is no record is refused");
+}
+
+#[test]
+fn an_api_is_asked_in_turns_as_well() {
+    let world = World::new([]);
+    let answers = ["It is fine.".to_owned(), answer(ONE)];
+    let acts = answers.iter().map(|text| Act::Stream(vec![delta(text), completed(text)])).collect();
+    let server = Server::start(acts);
+    let path = world.path();
+    let vars = [("PATH", path.as_str()), ("OPENAI_API_KEY", "sk-not-a-real-key"), ("OPENAI_BASE_URL", &server.base)];
+    let args = ["review", "--slug", "under review", "--apply-mode", "commit", "--json"];
+    let ran = world.env.oracle_with(&world.env.repo(), &args, &vars);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    let result = ran.json();
+    assert_eq!((&result["platform"], &result["capture"]), (&json!("openai"), &json!("api")));
+    assert_eq!(result["turns"]["used"], json!(2));
+    assert!(world.pushed("src/parser.rs").contains("uno();"));
+    let bodies: Vec<String> = server.seen.iter().take(2).map(|seen| seen.body).collect();
+    // The second time everything that was said before goes along, and is in the manifest.
+    assert!(
+        bodies[1].contains("It is fine.") && bodies[1].contains("There is no patch in your answer"),
+        "{}",
+        bodies[1]
+    );
+    let transfer = world.env.session("under-review", "transfer-2.json");
+    assert!(transfer["files"].as_array().unwrap().iter().any(|file| file["name"] == "conversation"), "{transfer:#}");
+    let session = world.env.session("under-review", "session.json");
+    assert_eq!((&session["mode"], &session["usage"]["totalTokens"]), (&json!("api"), &json!(24)));
 }
