@@ -3,6 +3,7 @@
 //! Programs, configurations, tables, commands, logs and prose all write the two next to each other with little between
 //! them. So there is one reader for all of them instead of a grammar for each.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::secret::shape::Shape;
@@ -36,6 +37,7 @@ pub(super) struct Assignment {
     pub value: Range<usize>,
     /// The words of the name and of what is before it, in lower case.
     words: Vec<String>,
+    joined: String,
     quoted: bool,
     /// Nothing but white space is between the name and the value.
     loose: bool,
@@ -43,13 +45,13 @@ pub(super) struct Assignment {
 
 impl Assignment {
     /// Tells whether the name has one of these words.
-    pub fn is_named(&self, names: &[String]) -> bool {
-        let joined = self.words.concat();
-        names.iter().any(|name| self.words.contains(name) || name.len() >= 5 && joined.contains(name.as_str()))
+    pub fn is_named(&self, names: &[Cow<'static, str>]) -> bool {
+        names
+            .iter()
+            .any(|name| self.words.iter().any(|word| word == name) || name.len() >= 5 && self.joined.contains(&**name))
     }
 
-    pub fn is_password(&self, value: &[u8]) -> bool {
-        let shape = Shape::of(value);
+    pub fn is_password(&self, value: &[u8], shape: &Shape) -> bool {
         shape.is_password(self.quoted)
             && !(self.loose
                 && (shape.len < 12 || shape.classes() < 3 || self.words.last().is_some_and(|word| word == "pass")))
@@ -57,8 +59,7 @@ impl Assignment {
             && !is_uuid(value)
     }
 
-    pub fn is_secret(&self, value: &[u8]) -> bool {
-        let shape = Shape::of(value);
+    pub fn is_secret(&self, value: &[u8], shape: &Shape) -> bool {
         let plain = value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(byte));
         let long = if shape.is_hex() { 24 } else { 20 };
         let random = plain && shape.len >= long && shape.is_random();
@@ -135,6 +136,9 @@ impl<'a> Reader<'a> {
         while end > word.end && matches!(bytes[end - 1], b'-' | b'.') {
             end -= 1;
         }
+        // Most such names are in code that gives them no value of which anything could be said.
+        let gap = Gap::read(bytes, end)?;
+        let value = gap.value(bytes)?;
         let start = skip_escape(bytes, start);
         // What gives a value its meaning to a reader is the last part of a path, and the words before the name.
         let mut words = Vec::new();
@@ -144,9 +148,7 @@ impl<'a> Reader<'a> {
             split_words(part, &mut words);
         }
         let kind = classify(&words, foreign)?;
-        let gap = Gap::read(bytes, end)?;
-        let value = gap.value(bytes)?;
-        Some(Assignment { kind, value, words, quoted: gap.quote.is_some(), loose: gap.loose })
+        Some(Assignment { kind, value, joined: words.concat(), words, quoted: gap.quote.is_some(), loose: gap.loose })
     }
 }
 

@@ -8,12 +8,16 @@ use std::borrow::Cow;
 /// A keyword is at least as long.
 pub(super) const MIN_KEYWORD: usize = 3;
 
-const BUCKETS: usize = 1024;
+/// How many places are looked at together.
+const STRIDE: usize = 8;
+
+/// As many as leave few accidents and still fit into the processor's nearest cache.
+const HASH_BITS: u32 = 14;
 
 /// The keywords of all rules.
 pub(super) struct Index {
-    /// A bit for each hash of three bytes.
-    seen: Box<[u64; 1024]>,
+    /// The bucket for each hash of three bytes; 0 where no keyword begins.
+    seen: Box<[u8; 1 << HASH_BITS]>,
     /// Where the keywords of a bucket begin; those of the next one end it.
     starts: Vec<u16>,
     keywords: Vec<Keyword>,
@@ -21,8 +25,10 @@ pub(super) struct Index {
 
 #[derive(Debug)]
 struct Keyword {
-    hash: usize,
-    text: Vec<u8>,
+    /// Its first bytes, blurred, and which of them there are.
+    lead: u32,
+    mask: u32,
+    text: Cow<'static, str>,
     fold: bool,
     target: Target,
 }
@@ -38,55 +44,78 @@ pub(super) enum Target {
     Encoded,
 }
 
-/// Returns 16 bits of the last three bytes that were shifted in.
-const fn hash(bytes: u32) -> usize {
-    ((bytes & 0x00ff_ffff).wrapping_mul(0x9e37_79b1) >> 16) as usize
+/// Returns bits of the first three bytes of a blurred word.
+const fn hash(word: u32) -> usize {
+    ((word << 8).wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize
 }
 
 /// Makes capitals and small letters the same, and some other characters too: what is compared later is the text itself.
-const fn blur(byte: u8) -> u32 {
-    (byte | 0x20) as u32
-}
+const BLUR: u32 = 0x2020_2020;
 
 impl Index {
-    pub fn new<'a>(words: impl Iterator<Item = (Cow<'a, str>, bool, Target)>) -> Self {
+    pub fn new(words: impl Iterator<Item = (Cow<'static, str>, bool, Target)>) -> Self {
         let mut keywords: Vec<Keyword> = words
             .filter(|(text, ..)| text.len() >= MIN_KEYWORD)
             .map(|(text, fold, target)| {
-                let text = text.into_owned().into_bytes();
-                let hash = hash(text[..3].iter().fold(0, |bytes, byte| bytes << 8 | blur(*byte)));
-                Keyword { hash, text, fold, target }
+                let mut bytes = [0; 4];
+                let length = text.len().min(4);
+                bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+                let mask = u32::MAX >> (8 * (4 - length));
+                Keyword { lead: (u32::from_le_bytes(bytes) | BLUR) & mask, mask, text, fold, target }
             })
             .collect();
-        keywords.sort_by_key(|keyword| keyword.hash % BUCKETS);
-        let mut seen = Box::new([0u64; 1024]);
-        let mut starts = vec![0u16; BUCKETS + 1];
-        for keyword in &keywords {
-            seen[keyword.hash >> 6] |= 1 << (keyword.hash & 63);
-            starts[keyword.hash % BUCKETS + 1] += 1;
-        }
-        for bucket in 0..BUCKETS {
-            starts[bucket + 1] += starts[bucket];
+        keywords.sort_by_key(|keyword| hash(keyword.lead));
+        let mut seen = Box::new([0; 1 << HASH_BITS]);
+        let mut starts = vec![0, 0];
+        for hashes in keywords.chunk_by(|a, b| hash(a.lead) == hash(b.lead)) {
+            // The last bucket takes what is left when there are more than a byte can number.
+            if starts.len() <= usize::from(u8::MAX) {
+                starts.push(starts[starts.len() - 1]);
+            }
+            let bucket = starts.len() - 2;
+            seen[hash(hashes[0].lead)] = bucket as u8;
+            starts[bucket + 1] += hashes.len() as u16;
         }
         Index { seen, starts, keywords }
     }
 
     /// Calls back for each place where a keyword begins, with its length.
     pub fn each(&self, bytes: &[u8], mut found: impl FnMut(usize, usize, Target)) {
-        let mut last = 0;
-        for (end, byte) in bytes.iter().enumerate() {
-            last = last << 8 | blur(*byte);
-            let hash = hash(last);
-            if self.seen[hash >> 6] >> (hash & 63) & 1 == 0 {
+        let mut at = 0;
+        // What rarely happens is asked once for several places.
+        while let Some([a, b, c, d, e, f, g, h, i, j, k, l]) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            let words = [[*a, *b, *c, *d, *e, *f, *g, *h], [*e, *f, *g, *h, *i, *j, *k, *l]].map(u64::from_le_bytes);
+            let mut buckets = 0;
+            for place in 0..STRIDE {
+                let word = (words[place / 4] >> (8 * (place % 4))) as u32;
+                buckets |= u64::from(self.seen[hash(word | BLUR)]) << (8 * place);
+            }
+            while buckets != 0 {
+                let place = buckets.trailing_zeros() as usize / 8;
+                self.look(bytes, at + place, (buckets >> (8 * place)) as u8, &mut found);
+                buckets &= u64::MAX << (8 * place) << 8;
+            }
+            at += STRIDE;
+        }
+        for at in at..bytes.len().saturating_sub(MIN_KEYWORD - 1) {
+            let bucket = self.seen[hash(u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], 0]) | BLUR)];
+            self.look(bytes, at, bucket, &mut found);
+        }
+    }
+
+    /// Calls back for the keywords of a bucket that are at a place.
+    fn look(&self, bytes: &[u8], at: usize, bucket: u8, found: &mut impl FnMut(usize, usize, Target)) {
+        let rest = &bytes[at..];
+        let word = u32::from_le_bytes([rest[0], rest[1], rest[2], rest.get(3).copied().unwrap_or(0)]) | BLUR;
+        let bucket = usize::from(bucket);
+        for keyword in &self.keywords[usize::from(self.starts[bucket])..usize::from(self.starts[bucket + 1])] {
+            if word & keyword.mask != keyword.lead {
                 continue;
             }
-            let Some(at) = end.checked_sub(2) else { continue };
-            let bucket = usize::from(self.starts[hash % BUCKETS])..usize::from(self.starts[hash % BUCKETS + 1]);
-            for keyword in &self.keywords[bucket] {
-                let Some(here) = bytes[at..].get(..keyword.text.len()) else { continue };
-                if if keyword.fold { here.eq_ignore_ascii_case(&keyword.text) } else { here == keyword.text } {
-                    found(at, keyword.text.len(), keyword.target);
-                }
+            let Some(here) = rest.get(..keyword.text.len()) else { continue };
+            let text = keyword.text.as_bytes();
+            if if keyword.fold { here.eq_ignore_ascii_case(text) } else { here == text } {
+                found(at, keyword.text.len(), keyword.target);
             }
         }
     }

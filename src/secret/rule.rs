@@ -1,19 +1,38 @@
 //! Rules: what a secret looks like, as data.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use regex::bytes::Regex;
 use regex::bytes::RegexBuilder;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::secret::Scanner;
 use crate::secret::check::Check;
 use crate::secret::example::Examples;
 use crate::secret::index::MIN_KEYWORD;
 
-/// The rules that come with the program.
-const BUILT_IN: &str = include_str!("../../policies/secret_rules.json");
+/// The rules that come with the program, as they are written.
+const SOURCE: &str = include_str!("../../policies/secret_rules.json");
+
+// `BUILT_IN` and `PUBLISHED`, made of the same by build.rs.
+include!(concat!(env!("OUT_DIR"), "/secret_rules.rs"));
+
+/// A rule that comes with the program.
+struct BuiltIn {
+    id: &'static str,
+    label: &'static str,
+    context: Context,
+    keywords: &'static [&'static str],
+    fold: bool,
+    pattern: Option<&'static str>,
+    before: usize,
+    max: Option<usize>,
+    needs: Option<&'static str>,
+    run: usize,
+    names: &'static [&'static str],
+    checks: &'static [Check],
+}
 
 /// How far from its keyword a match may reach, where a rule does not say.
 const DEFAULT_REACH: usize = 512;
@@ -30,7 +49,7 @@ const MAX_BEFORE: usize = 64;
 /// A rule as it is written: in `policies/secret_rules.json`, or as a table of `[[secrets.rules]]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RuleFile<E = Examples> {
+pub struct RuleFile {
     /// The exact kind, which no other rule has.
     pub id: String,
     /// The family, which scripts rely on.
@@ -52,7 +71,8 @@ pub struct RuleFile<E = Examples> {
     pub max: Option<usize>,
     /// A text that has to come soon after the keyword for the pattern to be worth trying.
     pub needs: Option<String>,
-    /// How many characters of a token have to come right after the keyword for the same.
+    /// How many characters of a token have to come right after the keyword for the same, or right before it where the
+    /// match begins there; how many a named value has at least.
     #[serde(default)]
     pub run: usize,
     /// For a named value: words of which the name has at least one.
@@ -60,7 +80,7 @@ pub struct RuleFile<E = Examples> {
     pub names: Vec<String>,
     #[serde(default)]
     pub checks: Vec<Check>,
-    pub examples: E,
+    pub examples: Examples,
 }
 
 /// By what a secret is recognised.
@@ -94,22 +114,25 @@ pub struct RuleError {
     pub problem: String,
 }
 
+/// What is borrowed comes with the program.
+type Text = Cow<'static, str>;
+
 /// A rule in force.
 #[derive(Debug)]
 pub(super) struct Rule {
-    pub id: String,
-    pub label: String,
+    pub id: Text,
+    pub label: Text,
     pub context: Context,
-    pub keywords: Vec<String>,
+    pub keywords: Vec<Text>,
     pub fold: bool,
     pub before: usize,
     pub reach: usize,
-    pub names: Vec<String>,
-    pub checks: Vec<Check>,
+    pub names: Vec<Text>,
+    pub checks: Cow<'static, [Check]>,
     /// What is looked for before the pattern is tried, which costs more to compile than a look at the next bytes.
-    pub needs: Option<String>,
+    pub needs: Option<Text>,
     pub run: usize,
-    pattern: Option<String>,
+    pattern: Option<Text>,
     /// Compiled when a keyword of it is met for the first time: most runs meet none.
     compiled: OnceLock<Option<Regex>>,
 }
@@ -130,21 +153,47 @@ impl Rule {
     }
 }
 
-impl<E> From<RuleFile<E>> for Rule {
-    fn from(file: RuleFile<E>) -> Self {
+fn reach(max: Option<usize>) -> usize {
+    max.unwrap_or(DEFAULT_REACH).min(MAX_REACH)
+}
+
+impl From<&'static BuiltIn> for Rule {
+    fn from(rule: &'static BuiltIn) -> Self {
+        let texts = |texts: &[&'static str]| texts.iter().map(|text| Text::Borrowed(text)).collect();
         Rule {
-            id: file.id,
-            label: file.label,
+            id: rule.id.into(),
+            label: rule.label.into(),
+            context: rule.context,
+            keywords: texts(rule.keywords),
+            fold: rule.fold,
+            before: rule.before.min(MAX_BEFORE),
+            reach: reach(rule.max),
+            names: texts(rule.names),
+            checks: rule.checks.into(),
+            run: if rule.context == Context::Token && rule.before == 0 { MIN_RUN } else { rule.run },
+            needs: rule.needs.map(Text::Borrowed),
+            pattern: rule.pattern.map(Text::Borrowed),
+            compiled: OnceLock::new(),
+        }
+    }
+}
+
+impl From<RuleFile> for Rule {
+    fn from(file: RuleFile) -> Self {
+        let texts = |texts: Vec<String>| texts.into_iter().map(Text::Owned).collect();
+        Rule {
+            id: file.id.into(),
+            label: file.label.into(),
             context: file.context,
-            keywords: file.keywords,
+            keywords: texts(file.keywords),
             fold: file.fold,
             before: file.before.min(MAX_BEFORE),
-            reach: file.max.unwrap_or(DEFAULT_REACH).min(MAX_REACH),
-            names: file.names,
-            checks: file.checks,
-            run: if file.context == Context::Token { MIN_RUN } else { file.run },
-            needs: file.needs,
-            pattern: file.pattern,
+            reach: reach(file.max),
+            names: texts(file.names),
+            checks: file.checks.into(),
+            run: file.run,
+            needs: file.needs.map(Text::Owned),
+            pattern: file.pattern.map(Text::Owned),
             compiled: OnceLock::new(),
         }
     }
@@ -155,27 +204,23 @@ impl<E> From<RuleFile<E>> for Rule {
 pub struct Rules {
     pub(super) rules: Vec<Rule>,
     /// Digests of values that are published as examples.
-    pub(super) published: Vec<String>,
+    pub(super) published: &'static [&'static str],
 }
 
 #[derive(Deserialize)]
-#[serde(bound(deserialize = "E: Deserialize<'de>"))]
-struct RulesFile<E> {
-    rules: Vec<RuleFile<E>>,
-    published: Vec<String>,
+struct RulesFile {
+    rules: Vec<RuleFile>,
 }
 
 impl Rules {
     /// Returns the built-in rules.
     pub fn built_in() -> Self {
-        // The examples are skipped: a test checks them, and a hook has no time to.
-        let file: RulesFile<IgnoredAny> = serde_json::from_str(BUILT_IN).expect("the embedded rules are valid");
-        Rules { rules: file.rules.into_iter().map(Rule::from).collect(), published: file.published }
+        Rules { rules: BUILT_IN.iter().map(Rule::from).collect(), published: PUBLISHED }
     }
 
     /// Returns the built-in rules as they are written, with their examples.
     pub fn built_in_files() -> Vec<RuleFile> {
-        let file: RulesFile<Examples> = serde_json::from_str(BUILT_IN).expect("the embedded rules are valid");
+        let file: RulesFile = serde_json::from_str(SOURCE).expect("the embedded rules are valid");
         file.rules
     }
 
@@ -190,8 +235,7 @@ impl Rules {
             if let Some(reason) = file.problem() {
                 return Err(problem(reason));
             }
-            let rule = Rule { run: 0, ..Rule::from(file.clone()) };
-            let alone = Rules { rules: vec![rule], published: Vec::new() };
+            let alone = Rules { rules: vec![Rule::from(file.clone())], published: &[] };
             if let Some(rule) = alone.rules.first()
                 && let Some(pattern) = &rule.pattern
                 && let Err(error) = rule.compile(pattern)
@@ -200,15 +244,14 @@ impl Rules {
                 return Err(problem(format!("has a pattern that is not a regular expression: {reason}")));
             }
             file.examples.check(&file.id, &Scanner::new(alone)).map_err(problem)?;
-            // Nobody knows how short a token somebody else has.
-            all.rules.push(Rule { run: 0, ..Rule::from(file) });
+            all.rules.push(Rule::from(file));
         }
         Ok(all)
     }
 
     /// Returns the id and the label of each rule.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.rules.iter().map(|rule| (rule.id.as_str(), rule.label.as_str()))
+        self.rules.iter().map(|rule| (&*rule.id, &*rule.label))
     }
 }
 

@@ -60,7 +60,7 @@ impl Scanner {
     pub fn new(rules: Rules) -> Self {
         let numbered = || rules.rules.iter().zip(0u16..);
         let words = numbered().flat_map(|(rule, number)| {
-            rule.keywords.iter().map(move |keyword| (Cow::from(keyword), rule.fold, Target::Rule(number)))
+            rule.keywords.iter().map(move |keyword| (keyword.clone(), rule.fold, Target::Rule(number)))
         });
         let of = |context: Context| numbered().find(|(rule, _)| rule.context == context).map(|(_, number)| number);
         let names = assignment::WORDS.iter().map(|word| (Cow::from(*word), true, Target::Name));
@@ -110,13 +110,13 @@ impl Scanner {
             _ => None,
         };
         Finding {
-            rule: rule.id.clone(),
-            label: rule.label.clone(),
+            rule: rule.id.to_string(),
+            label: rule.label.to_string(),
             range: hit.range.clone(),
             line,
             column: if hit.wide { column.div_ceil(2) } else { column },
             end_line,
-            preview: format!("{}…", prefix.map_or("", String::as_str)),
+            preview: format!("{}…", prefix.map_or("", |prefix| prefix)),
         }
     }
 
@@ -156,7 +156,7 @@ impl Scanner {
             return None;
         }
         let window = &bytes[start..bytes.len().min(at + rule.reach)];
-        if !is_worth_trying(rule, &bytes[at..], length) {
+        if !is_worth_trying(rule, &bytes[..at], &bytes[at..], length) {
             return None;
         }
         let groups = rule.regex()?.captures(window)?;
@@ -190,20 +190,22 @@ impl Scanner {
     /// Judges a value by the name that it is given to.
     fn judge(&self, bytes: &[u8], found: &Assignment) -> Option<Hit> {
         let value = &bytes[found.value.clone()];
-        let hit = |rule: Option<u16>| Some(Hit { range: found.value.clone(), rule: rule?, wide: false });
-        if self.is_harmless(value) {
-            return None;
-        }
+        let rule = self.rule_of(value, found)?;
+        (!self.is_harmless(value)).then(|| Hit { range: found.value.clone(), rule, wide: false })
+    }
+
+    fn rule_of(&self, value: &[u8], found: &Assignment) -> Option<u16> {
         let shape = Shape::of(value);
-        let named = self.named.iter().copied().find(|number| {
+        let is_named = |number: &u16| {
             let rule = self.rule(*number);
-            found.is_named(&rule.names)
-                && shape.is_unworded()
+            value.len() >= rule.run
+                && found.is_named(&rule.names)
                 && rule.regex().is_some_and(|regex| regex.is_match(value))
                 && rule.checks.iter().all(|check| check.passes(value, b""))
-        });
+        };
+        let named = if shape.is_unworded() { self.named.iter().copied().find(is_named) } else { None };
         if named.is_some() {
-            return hit(named);
+            return named;
         }
         let decoded = if value.len() >= 16 { decode_base64(value) } else { None };
         if let Some(decoded) = &decoded
@@ -212,11 +214,11 @@ impl Scanner {
             // Base64 of a text is as secret as the text.
             let secret =
                 self.has_token(decoded) || found.kind == NameKind::Password && Shape::of(decoded).is_password(true);
-            return if secret { hit(self.encoded) } else { None };
+            return self.encoded.filter(|_| secret);
         }
         match found.kind {
-            NameKind::Password if found.is_password(value) => hit(self.passwords),
-            NameKind::Secret if found.is_secret(value) => hit(self.secrets),
+            NameKind::Password if found.is_password(value, &shape) => self.passwords,
+            NameKind::Secret if found.is_secret(value, &shape) => self.secrets,
             _ => None,
         }
     }
@@ -235,7 +237,7 @@ impl Scanner {
     }
 
     fn is_harmless(&self, value: &[u8]) -> bool {
-        is_placeholder(value) || self.rules.published.contains(&digest(value))
+        is_placeholder(value) || self.rules.published.contains(&digest(value).as_str())
     }
 
     /// Keeps one hit where several overlap: that of the most exact rule.
@@ -269,10 +271,10 @@ pub(super) const fn is_word(byte: u8) -> bool {
 }
 
 /// Tells whether what follows a keyword can be what the rule describes, so that its pattern is not compiled for nothing.
-fn is_worth_trying(rule: &Rule, rest: &[u8], keyword: usize) -> bool {
+fn is_worth_trying(rule: &Rule, before: &[u8], rest: &[u8], keyword: usize) -> bool {
     let near = &rest[keyword..rest.len().min(keyword + NEAR)];
     let run = match rule.context {
-        Context::Token if rule.before > 0 => true,
+        Context::Token if rule.before > 0 => has_body(&before[before.len().saturating_sub(rule.run)..], rule.run),
         Context::Token => has_body(rest, rule.run),
         _ => rule.run == 0 || has_body(near.trim_ascii_start(), rule.run),
     };
