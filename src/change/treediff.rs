@@ -193,7 +193,7 @@ impl Directory {
         let mut entries = parse_tree(bytes, trees.hash_kind())
             .map_err(|error| DiffError::Malformed { directory: RepoPath::new(self.path.clone()), error })?;
         // Mostly they are: only a directory can stand elsewhere.
-        if !entries.is_sorted_by(|a, b| a.name < b.name) {
+        if !entries.is_sorted_by(|a, b| a.name.iter().lt(b.name)) {
             entries.sort_unstable_by(|a, b| a.name.cmp(b.name));
         }
         Ok(entries)

@@ -1,10 +1,12 @@
 //! What is in the contents of a change: binary or text, bidirectional controls, where a symlink leads.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 
@@ -12,6 +14,7 @@ use crate::base::Oid;
 use crate::base::RepoPath;
 use crate::change::Change;
 use crate::change::ChangeSet;
+use crate::change::Entry;
 use crate::change::Kind;
 use crate::change::Link;
 use crate::change::added_bidi_lines;
@@ -106,10 +109,15 @@ pub trait Links {
 
 /// Fills in the facts of every change inside the scope.
 pub fn inspect(set: &mut ChangeSet, contents: &Contents<'_>, links: &dyn Links, look: &Look<'_>) {
-    let traits = read_traits(set, contents, look);
+    let seen = look_through(set, contents, look);
+    note_facts(set, &seen, contents, links, look);
+}
+
+/// Fills in the facts of every change inside the scope, once its contents have been looked through.
+pub fn note_facts(set: &mut ChangeSet, seen: &Seen, contents: &Contents<'_>, links: &dyn Links, look: &Look<'_>) {
     for (number, step) in set.steps.iter_mut().enumerate() {
         for change in step.changes.iter_mut().filter(|change| (look.in_scope)(&change.path)) {
-            if let Err(reason) = inspect_change(change, number, &traits, contents, links, look) {
+            if let Err(reason) = inspect_change(change, number, seen, contents, links, look) {
                 change.facts.unreadable = Some(reason);
             }
         }
@@ -119,7 +127,7 @@ pub fn inspect(set: &mut ChangeSet, contents: &Contents<'_>, links: &dyn Links, 
 fn inspect_change(
     change: &mut Change,
     step: usize,
-    traits: &HashMap<Oid, Result<Traits, String>>,
+    traits: &Seen,
     contents: &Contents<'_>,
     links: &dyn Links,
     look: &Look<'_>,
@@ -135,7 +143,7 @@ fn inspect_change(
     }
     let mut seen = [Traits::default(); 2];
     for (side, seen) in [change.old, change.new].into_iter().zip(&mut seen) {
-        if let Some(id) = side.filter(|side| side.mode.kind() == Kind::File).and_then(|side| side.id) {
+        if let Some(id) = file_id(side) {
             *seen = traits.get(&id).cloned().unwrap_or_else(|| Err(format!("object {id} was not read")))?;
         }
     }
@@ -168,49 +176,36 @@ fn traits_of(content: &[u8], watch: Option<&dyn Watch>) -> Traits {
     Traits { secret: watch.is_some_and(|watch| watch.suspects(content)), ..Traits::of(content) }
 }
 
+/// What was seen in contents.
+pub type Seen = HashMap<Oid, Result<Traits, String>>;
+
+/// A content that is to be looked through.
+struct Wanted<'a> {
+    path: &'a RepoPath,
+    id: Oid,
+    /// What is new is also looked through for secrets.
+    watch: Option<&'a dyn Watch>,
+}
+
 /// Looks through every content of the set once, on all processors when there are many.
-fn read_traits(set: &ChangeSet, contents: &Contents<'_>, look: &Look<'_>) -> HashMap<Oid, Result<Traits, String>> {
-    let mut traits: HashMap<Oid, Result<Traits, String>> = HashMap::new();
-    let mut wanted = Vec::new();
-    let changes = || {
-        let changes = set.steps.iter().flat_map(|step| &step.changes);
-        changes.filter(|change| !change.same_content() && (look.in_scope)(&change.path))
-    };
-    // What is new is also looked through for secrets; what is new in one step can be old in the next.
-    for (is_new, change) in changes().map(|change| (true, change)).chain(changes().map(|change| (false, change))) {
-        let side = if is_new { change.new } else { change.old };
-        let Some(id) = side.filter(|side| side.mode.kind() == Kind::File).and_then(|side| side.id) else { continue };
-        let watch = look.secrets.filter(|_| is_new);
-        if let std::collections::hash_map::Entry::Vacant(vacant) = traits.entry(id) {
-            match contents.unstored.get(&id) {
-                Some(content) if watch.is_none() => {
-                    vacant.insert(Ok(content.traits));
-                }
-                Some(content) => {
-                    let secret = contents.read(&id).map(|bytes| traits_of(&bytes, watch).secret);
-                    vacant.insert(secret.map(|secret| Traits { secret, ..content.traits }));
-                }
-                None => {
-                    vacant.insert(Ok(Traits::default()));
-                    wanted.push((&change.path, id, watch));
-                }
-            }
-        }
-    }
+pub fn look_through(set: &ChangeSet, contents: &Contents<'_>, look: &Look<'_>) -> Seen {
+    let mut wanted = wanted(set, look);
+    let (unstored, mut stored): (Vec<_>, Vec<_>) =
+        wanted.drain(..).partition(|wanted| contents.unstored.contains_key(&wanted.id));
     // The versions of a file are packed as differences from each other: one after the other they are cheap.
-    wanted.sort_by_key(|(path, ..)| *path);
-    let threads = system::threads_for(wanted.len() / MIN_PER_THREAD);
+    stored.sort_by_key(|wanted| wanted.path);
+    let threads = system::threads_for(stored.len() / MIN_PER_THREAD);
     let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::with_capacity(wanted.len()));
+    let found = Mutex::new(Seen::with_capacity(stored.len() + unstored.len()));
     let work = |objects: &Objects| {
-        let mut mine = Vec::new();
-        while let Some(rest) = wanted.get(next.fetch_add(MIN_PER_THREAD, Ordering::Relaxed)..) {
-            for (_, id, watch) in rest.iter().take(MIN_PER_THREAD) {
-                mine.push((*id, stored_traits(objects, id, *watch)));
+        while let Some(rest) = stored.get(next.fetch_add(MIN_PER_THREAD, Ordering::Relaxed)..) {
+            let part = rest.iter().take(MIN_PER_THREAD);
+            let part: Vec<_> =
+                part.map(|wanted| (wanted.id, stored_traits(objects, &wanted.id, wanted.watch))).collect();
+            found.lock().unwrap_or_else(PoisonError::into_inner).extend(part);
+            if rest.len() <= MIN_PER_THREAD {
+                break;
             }
-        }
-        if let Ok(mut found) = found.lock() {
-            found.extend(mine);
         }
     };
     std::thread::scope(|scope| {
@@ -221,8 +216,43 @@ fn read_traits(set: &ChangeSet, contents: &Contents<'_>, look: &Look<'_>) -> Has
         }
         work(contents.objects);
     });
-    traits.extend(found.into_inner().unwrap_or_default());
-    traits
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for Wanted { id, watch, .. } in unstored {
+        let traits = contents.unstored[&id].traits;
+        let seen = match watch {
+            None => Ok(traits),
+            Some(_) => contents.read(&id).map(|bytes| Traits { secret: traits_of(&bytes, watch).secret, ..traits }),
+        };
+        found.insert(id, seen);
+    }
+    found
+}
+
+/// Returns the contents that matter, each once: what is new before what was there.
+fn wanted<'a>(set: &'a ChangeSet, look: &Look<'a>) -> Vec<Wanted<'a>> {
+    let changes = set.steps.iter().flat_map(|step| &step.changes);
+    let changes: Vec<&Change> =
+        changes.filter(|change| !change.same_content() && (look.in_scope)(&change.path)).collect();
+    let mut met = HashSet::with_capacity(2 * changes.len());
+    let mut wanted = Vec::with_capacity(2 * changes.len());
+    // What is new in one step can be old in the next.
+    for (change, side, watch) in changes
+        .iter()
+        .map(|change| (change, change.new, look.secrets))
+        .chain(changes.iter().map(|change| (change, change.old, None)))
+    {
+        if let Some(id) = file_id(side)
+            && met.insert(id)
+        {
+            wanted.push(Wanted { path: &change.path, id, watch });
+        }
+    }
+    wanted
+}
+
+/// Returns the content of a file.
+fn file_id(side: Option<Entry>) -> Option<Oid> {
+    side.filter(|side| side.mode.kind() == Kind::File)?.id
 }
 
 /// Takes back what was said about lines that were in a file which the same step removes: moving a file adds nothing.

@@ -46,7 +46,7 @@ impl Layout {
             Some(path) => git_dir.join(path).canonicalize().ok()?,
             None => git_dir.clone(),
         };
-        let hash = plain_hash(&read(&common_dir.join("config"))?)?;
+        let hash = plain_hash_of(&common_dir)?;
         let index_path = match &variables.index_file {
             Some(path) => top.join(path),
             None => git_dir.join("index"),
@@ -69,6 +69,11 @@ fn read_line(path: &Path) -> Option<String> {
 
 fn read(path: &Path) -> Option<Vec<u8>> {
     Repository::read_optional(path, MAX_CONFIG_BYTES).ok()?
+}
+
+/// Returns how objects are named in a repository that is laid out as git makes it; `None` for any other.
+pub fn plain_hash_of(common_dir: &Path) -> Option<HashKind> {
+    plain_hash(&read(&common_dir.join("config"))?)
 }
 
 /// Returns how objects are named by a configuration that moves nothing; `None` for any other.

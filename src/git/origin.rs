@@ -122,32 +122,20 @@ pub fn find_sources(
     contents: &Contents<'_>,
     look: &Look<'_>,
 ) -> Result<(), String> {
-    let new_content = |change: &Change| change.new.filter(|_| may_be_copy(change, look))?.id;
-    let all_changes = || set.steps.iter().flat_map(|step| &step.changes);
-    let wanted: HashSet<Oid> = all_changes().filter_map(new_content).collect();
-    if wanted.is_empty() {
-        return Ok(());
+    match Olds::collect(set, old_files, look)? {
+        Some(olds) => note_sources(set, &olds, old_files, contents, look),
+        None => Ok(()),
     }
-    let similar = all_changes().count() <= MAX_SIMILAR_PATHS;
-    let is_new = |change: &&Change| may_be_copy(change, look);
-    let names: HashSet<&[u8]> = all_changes().filter(is_new).map(|change| change.path.file_name()).collect();
-    let mut olds = Olds::default();
-    let mut note = |path: &[u8], mode: Mode, id: Oid| {
-        if mode.kind() == Kind::File {
-            olds.note(path, id, &wanted, similar.then_some(&names));
-        }
-    };
-    old_files.visit(&mut note)?;
-    // What one commit of a range brought is an old file to the commits after it.
-    if set.steps.len() > 1 {
-        for (change, side) in all_changes().flat_map(|change| Some(change).into_iter().zip(change.new)) {
-            if let Some(id) = side.id {
-                note(change.path.as_bytes(), side.mode, id);
-            }
-        }
-    }
-    olds.settle();
+}
 
+/// Finds out where files inside the scope came from, once the old files have been looked through.
+pub fn note_sources(
+    set: &mut ChangeSet,
+    olds: &Olds,
+    old_files: &dyn OldFiles,
+    contents: &Contents<'_>,
+    look: &Look<'_>,
+) -> Result<(), String> {
     let mut prints = Fingerprints { contents, sizes: HashMap::new(), known: HashMap::new() };
     for (number, step) in set.steps.iter_mut().enumerate() {
         let gone: HashSet<RepoPath> =
@@ -155,7 +143,7 @@ pub fn find_sources(
         // Many new files may have the same content: where it came from is found out once.
         let mut known: HashMap<Oid, Exact> = HashMap::new();
         for change in &mut step.changes {
-            let Some(id) = new_content(change).filter(|id| !id.is_empty_blob()) else { continue };
+            let Some(id) = new_content(change, look).filter(|id| !id.is_empty_blob()) else { continue };
             let had = |path: &RepoPath, id: &Oid| old_files.had(number, path, id);
             let exact = match known.entry(id) {
                 Entry::Occupied(entry) => entry.into_mut(),
@@ -194,9 +182,14 @@ enum Exact {
     Unknown,
 }
 
+/// Returns the content of a file that may be a copy.
+fn new_content(change: &Change, look: &Look<'_>) -> Option<Oid> {
+    change.new.filter(|_| may_be_copy(change, look))?.id
+}
+
 /// Old files that matter: those with wanted content, and those worth comparing.
 #[derive(Default)]
-struct Olds {
+pub struct Olds {
     exact: HashMap<Oid, BTreeSet<RepoPath>>,
     /// Files that a new one may resemble, of the same name first.
     comparable: Vec<(RepoPath, Oid)>,
@@ -204,6 +197,36 @@ struct Olds {
 }
 
 impl Olds {
+    /// Looks through the old files for those from which a file of the set may have been made; `None` when it has none
+    /// that may be a copy.
+    pub fn collect(set: &ChangeSet, old_files: &dyn OldFiles, look: &Look<'_>) -> Result<Option<Self>, String> {
+        let all_changes = || set.steps.iter().flat_map(|step| &step.changes);
+        let wanted: HashSet<Oid> = all_changes().filter_map(|change| new_content(change, look)).collect();
+        if wanted.is_empty() {
+            return Ok(None);
+        }
+        let similar = all_changes().count() <= MAX_SIMILAR_PATHS;
+        let is_new = |change: &&Change| may_be_copy(change, look);
+        let names: HashSet<&[u8]> = all_changes().filter(is_new).map(|change| change.path.file_name()).collect();
+        let mut olds = Olds::default();
+        let mut note = |path: &[u8], mode: Mode, id: Oid| {
+            if mode.kind() == Kind::File {
+                olds.note(path, id, &wanted, similar.then_some(&names));
+            }
+        };
+        old_files.visit(&mut note)?;
+        // What one commit of a range brought is an old file to the commits after it.
+        if set.steps.len() > 1 {
+            for (change, side) in all_changes().flat_map(|change| Some(change).into_iter().zip(change.new)) {
+                if let Some(id) = side.id {
+                    note(change.path.as_bytes(), side.mode, id);
+                }
+            }
+        }
+        olds.settle();
+        Ok(Some(olds))
+    }
+
     fn note(&mut self, path: &[u8], id: Oid, wanted: &HashSet<Oid>, names: Option<&HashSet<&[u8]>>) {
         if wanted.contains(&id) {
             self.exact.entry(id).or_default().insert(RepoPath::new(path));

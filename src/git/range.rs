@@ -25,10 +25,12 @@ use crate::git::history::History;
 use crate::git::history::Missing;
 use crate::git::inspect::Contents;
 use crate::git::inspect::forgive_moved;
-use crate::git::inspect::inspect;
+use crate::git::inspect::look_through;
+use crate::git::inspect::note_facts;
 use crate::git::objects::Objects;
+use crate::git::origin::Olds;
 use crate::git::origin::entry_at;
-use crate::git::origin::find_sources;
+use crate::git::origin::note_sources;
 use crate::git::state::CachedTrees;
 use crate::git::state::State;
 use crate::git::state::StepTrees;
@@ -132,11 +134,29 @@ impl Compared {
     /// Reads the contents that matter.
     fn inspect(mut self, objects: &Objects, look: &Look<'_>) -> ChangeSet {
         let contents = Contents { objects, unstored: HashMap::new() };
-        let state = State { trees: objects, objects, steps: &self.steps };
-        inspect(&mut self.set, &contents, &state, look);
-        let files = TreeFiles { tree_ids: self.boundary_tree_ids, state: &state };
-        note_failure(&mut self.set, |set| find_sources(set, &files, &contents, look));
-        forgive_moved(&mut self.set, &contents, look);
+        let (set, steps, tree_ids) = (&mut self.set, &self.steps, self.boundary_tree_ids);
+        let collect = |objects: &Objects| {
+            let state = State { trees: objects, objects, steps };
+            Olds::collect(set, &TreeFiles { tree_ids: tree_ids.clone(), state: &state }, look)
+        };
+        // In a long range, old files are looked through while contents are: neither needs the other.
+        let (seen, olds) = match steps.len() < MIN_COMMITS_PER_THREAD {
+            true => (look_through(set, &contents, look), collect(objects)),
+            false => std::thread::scope(|scope| {
+                let (collect, objects) = (&collect, objects.clone());
+                let olds = scope.spawn(move || collect(&objects));
+                let seen = look_through(set, &contents, look);
+                (seen, olds.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            }),
+        };
+        let state = State { trees: objects, objects, steps };
+        note_facts(set, &seen, &contents, &state, look);
+        let files = TreeFiles { tree_ids, state: &state };
+        note_failure(set, |set| match olds? {
+            Some(olds) => note_sources(set, &olds, &files, &contents, look),
+            None => Ok(()),
+        });
+        forgive_moved(set, &contents, look);
         self.set.steps.append(&mut self.undone.steps);
         self.set.faults.append(&mut self.undone.faults);
         self.set
@@ -175,15 +195,16 @@ fn undone(objects: &Objects, history: &mut History<'_>, from: Oid, to: Oid, base
 /// Compares the trees of all steps, on all processors when there are many.
 fn compare_all(objects: &Objects, planned: Vec<(StepKind, StepTrees)>) -> (ChangeSet, Vec<StepTrees>) {
     let threads = system::threads_for(planned.len() / MIN_COMMITS_PER_THREAD);
-    // Neighbouring commits share most of their directories, so each thread takes a run of them.
-    let run = planned.len().div_ceil(threads * 4).max(1);
+    // Neighbouring commits share most of their directories, so each thread takes a run of them. The last run has the net
+    // change in it, which takes longest, so that the runs are taken from the end.
+    let run = planned.len().div_ceil(threads * 8).max(1);
     let next = AtomicUsize::new(0);
     let compared = Mutex::new(Vec::new());
     let work = |objects: &Objects| {
         let trees = CachedTrees::new(objects);
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(part) = planned.chunks(run).nth(number) else { break };
+            let Some(part) = planned.chunks(run).rev().nth(number) else { break };
             let mut set = ChangeSet::default();
             for (kind, step) in part {
                 push_step(&mut set, *kind, &trees, step);
@@ -200,7 +221,7 @@ fn compare_all(objects: &Objects, planned: Vec<(StepKind, StepTrees)>) -> (Chang
         work(objects);
     });
     let mut parts = compared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    parts.sort_by_key(|(number, _)| *number);
+    parts.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
     let mut set = ChangeSet::default();
     for (_, part) in parts {
         set.steps.extend(part.steps);

@@ -13,6 +13,7 @@ use crate::base::visible;
 use crate::git::Git;
 use crate::git::GitError;
 use crate::git::layout::Layout;
+use crate::git::layout::plain_hash_of;
 use crate::git::objects::Objects;
 use crate::git::program::first_line;
 use crate::git::refs::Head;
@@ -177,17 +178,20 @@ impl Repository {
         if let Some(more) = &environment.alternate_object_dirs {
             directories.extend(split_alternates(more.as_bytes()).into_iter().filter(|directory| directory.is_dir()));
         }
+        let (git_dir, common_dir) = (path(git_dir), path(common_dir));
+        // Where refs are files, nobody need be asked what HEAD is.
+        let is_plain = plain_hash_of(&common_dir) == Some(hash);
         Ok(Repository {
             objects: Objects::open(&directories, hash)?,
             hash,
-            git_dir: path(git_dir),
-            common_dir: path(common_dir),
+            refs: is_plain.then(|| Refs::new(&git_dir, &common_dir, hash)),
+            git_dir,
+            common_dir,
             work_tree,
             index_path: path(index),
             named: environment.git.names_place(),
             hooks_dir,
             git,
-            refs: None,
         })
     }
 

@@ -160,6 +160,10 @@ impl Store {
             if let Some(hints) = known.get(&(number, offset)) {
                 break *hints;
             }
+            // What others were made from has been inflated before.
+            if let Some((Kind::Blob, content)) = self.bases.borrow().get(number, offset) {
+                break Hints::of(&content);
+            }
             let (form, size, data) = pack.entry(offset)?;
             let inflated = self.inflate(data, size, &mut scratch, 0)?;
             let inflated = &scratch[inflated];
