@@ -65,12 +65,13 @@ find_cargo() {
 }
 
 build() {
-    # Linked statically the program starts in half the time, and a hook is started several times for every commit. With
-    # a target named, the flags reach the program and not the macros that run during the build.
+    # Linked statically, and for one place in memory so that nothing is relocated at the start, the program starts in half
+    # the time, and a hook is started several times for every commit. With a target named, the flags reach the program
+    # and not the macros that run during the build.
     host=$(rustc -vV | sed -n 's/^host: //p')
     case $host in
     *-linux-gnu)
-        RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" cargo build --release --locked --target "$host"
+        RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static -C relocation-model=static" cargo build --release --locked --target "$host"
         built=${CARGO_TARGET_DIR:-target}/$host/release/git-oracle
         ;;
     *)
