@@ -2,21 +2,27 @@
 
 use std::io::Write;
 
+use serde_json::Value;
+
 use crate::base::RepoPath;
+use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
 use crate::cli::document;
 use crate::cli::patch;
 use crate::cli::patch::PatchArgs;
 use crate::cli::render;
+use crate::cli::session;
 use crate::cli::talk;
 use crate::cli::talk::TalkArgs;
 use crate::cli::terminal;
 use crate::flows::Failure;
+use crate::flows::Kind;
 use crate::flows::apply::ApplyMode;
 use crate::flows::apply::Files;
 use crate::flows::ask;
 use crate::flows::ask::Answered;
+use crate::flows::ask::Attached;
 use crate::flows::ask::Automation;
 use crate::flows::ask::Request;
 
@@ -35,7 +41,7 @@ pub(super) struct AskArgs {
     prompt: String,
 
     #[command(flatten)]
-    talk: TalkArgs,
+    pub(super) talk: TalkArgs,
 
     #[command(flatten)]
     patch: PatchArgs,
@@ -84,7 +90,7 @@ pub(super) fn ask(app: &App, args: &AskArgs) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Success);
     }
-    let answered = talk::listen(app, |listener| {
+    let answered = talk::listen(app, args.talk.detached, |listener| {
         let person = patch::person(listener.attended, listener.tell);
         ask::run(&app.flows, &request, listener, &person)
     })?;
@@ -97,10 +103,14 @@ pub(super) fn ask(app: &App, args: &AskArgs) -> Result<Exit, Failure> {
 
 /// Picks up a talk that was cut off.
 pub(super) fn attach(app: &App, slug: Option<&str>, wants_json: bool) -> Result<Exit, Failure> {
-    let answered = talk::listen(app, |listener| {
+    let attached = talk::listen(app, false, |listener| {
         let person = patch::person(listener.attended, listener.tell);
         ask::attach(&app.flows, slug, listener, &person)
     })?;
+    let answered = match attached {
+        Attached::PickedUp(answered) => answered,
+        Attached::Ended { result, answer } => return Ok(print_ended(app, wants_json, &result, answer.as_deref())),
+    };
     let outcome = &answered.outcome;
     if outcome.hunks.is_empty() || wants_json {
         return Ok(print(app, wants_json, &answered));
@@ -112,6 +122,34 @@ pub(super) fn attach(app: &App, slug: Option<&str>, wants_json: bool) -> Result<
         render::note(format!("next: git oracle apply --from-session {session} --apply-mode commit"));
     }
     Ok(exit)
+}
+
+/// Prints what a run wrote down that ended by itself.
+fn print_ended(app: &App, wants_json: bool, result: &Value, answer: Option<&str>) -> Exit {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let hunks = session::hunks(result);
+    match answer {
+        _ if wants_json => document::print(result),
+        _ if !hunks.is_empty() => hunks.iter().for_each(render::out),
+        Some(answer) => talk::print_answer(answer),
+        None => {}
+    }
+    let error = &result["error"];
+    if error.is_object() {
+        let hints = error["hint"].as_str().map(str::to_owned).into_iter().collect();
+        render::failure(&Failure { hints, ..Failure::new(Kind::Other, text(&error["message"])) });
+    }
+    if !app.quiet
+        && !wants_json
+        && let Some(commit) = result["commitSha"].as_str()
+    {
+        render::note(format!("committed on {}: {}", visible(&text(&result["branch"])), visible(commit)));
+    }
+    match (result["status"].as_str(), error["kind"].as_str()) {
+        (_, Some("interrupted")) => Exit::Interrupted,
+        (Some(status), _) => Exit::of_status(status),
+        (None, _) => Exit::Other,
+    }
 }
 
 /// Prints the answer, or the result as a document.

@@ -66,6 +66,16 @@ impl Exit {
         }
     }
 
+    /// Returns how a program of ours ended that ended with this code; `None` is a signal.
+    pub(super) fn of_code(code: Option<i32>) -> Self {
+        Exit::ALL.into_iter().find(|exit| Some(i32::from(exit.code())) == code).unwrap_or(Exit::Other)
+    }
+
+    /// Returns the exit with this word in documents.
+    pub(super) fn of_status(status: &str) -> Self {
+        Exit::ALL.into_iter().find(|exit| exit.name() == status).unwrap_or(Exit::Other)
+    }
+
     /// Returns the word for it in documents.
     pub(super) const fn name(self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@ mod agent_setup;
 mod apply;
 mod ask;
 mod auth;
+mod background;
 mod bundle;
 mod contract;
 mod demo;
@@ -49,6 +50,7 @@ use crate::flows::Failure;
 use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::system::Environment;
+use crate::system::may_detach;
 
 pub use exit::Exit;
 pub use exit::exit_code_table;
@@ -158,6 +160,9 @@ fn start(args: Vec<OsString>) -> Exit {
 }
 
 fn run_command(cli: Cli) -> Result<Exit, Failure> {
+    if cli.command.is_for_background() {
+        return background::start(cli.quiet, cli.command.wants_json());
+    }
     if let Some(directory) = &cli.directory
         && let Err(error) = std::env::set_current_dir(directory)
     {
@@ -224,6 +229,18 @@ impl Command {
             | Command::Guard(_)
             | Command::Generate(_) => false,
         }
+    }
+}
+
+impl Command {
+    /// Tells whether it is to go on in the background, and is not there yet.
+    fn is_for_background(&self) -> bool {
+        let talk = match self {
+            Command::Ask(args) => &args.talk,
+            Command::Review(args) => &args.talk,
+            _ => return false,
+        };
+        talk.detach && !talk.detached && may_detach()
     }
 }
 

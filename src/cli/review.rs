@@ -52,7 +52,7 @@ pub(super) struct ReviewArgs {
     max_turns: Option<u32>,
 
     #[command(flatten)]
-    talk: TalkArgs,
+    pub(super) talk: TalkArgs,
 
     #[command(flatten)]
     patch: PatchArgs,
@@ -115,7 +115,7 @@ pub(super) fn review(app: &App, args: &ReviewArgs) -> Result<Exit, Failure> {
             Err(trouble) => refused(&trouble),
         });
     }
-    let outcome = talk::listen(app, |listener| {
+    let outcome = talk::listen(app, args.talk.detached, |listener| {
         let person = patch::person(listener.attended, listener.tell);
         review::run(&app.flows, &request, listener, &person)
     })?;

@@ -186,17 +186,23 @@ fn show(app: &App, args: &ShowArgs) -> Result<(), Failure> {
     for line in turns(&session).into_iter().flatten() {
         render::out(line);
     }
-    for hunk in result.iter().filter_map(|result| result["hunks"].as_array()).flatten() {
-        render::out(format!("{:<9} {}  {}", text(hunk, "verdict"), text(hunk, "file"), text(hunk, "header")));
-        for reason in hunk["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            render::out(format!("          {}", visible(reason)));
-        }
-    }
-    for test in result.iter().filter_map(|result| result["tests"].as_array()).flatten() {
-        render::out(format!("{:<9} test {}", text(test, "status"), text(test, "name")));
-    }
+    result.iter().flat_map(hunks).for_each(render::out);
     render::out(format!("{:<9} {}", "files", session.files().join(" ")));
     Ok(())
+}
+
+/// Returns what was decided about each hunk, and how the tests ended: a line for each.
+pub(super) fn hunks(result: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    for hunk in result["hunks"].as_array().into_iter().flatten() {
+        lines.push(format!("{:<9} {}  {}", text(hunk, "verdict"), text(hunk, "file"), text(hunk, "header")));
+        let reasons = hunk["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        lines.extend(reasons.map(|reason| format!("          {}", visible(reason))));
+    }
+    for test in result["tests"].as_array().into_iter().flatten() {
+        lines.push(format!("{:<9} test {}", text(test, "status"), text(test, "name")));
+    }
+    lines
 }
 
 /// Returns what was decided about each answer, where there were several: the lines of each turn.

@@ -13,6 +13,7 @@ use crate::base::visible;
 use crate::bundle::Format;
 use crate::cli::App;
 use crate::cli::Exit;
+use crate::cli::background;
 use crate::cli::extract::read_reply;
 use crate::cli::render;
 use crate::cli::terminal;
@@ -68,6 +69,14 @@ pub(super) struct TalkArgs {
     #[arg(long)]
     pub dry_run: bool,
 
+    /// Go on in the background once nothing more can be refused; prints the session's name
+    #[arg(long, conflicts_with = "dry_run")]
+    pub detach: bool,
+
+    /// This is the run in the background
+    #[arg(long, hide = true)]
+    pub detached: bool,
+
     /// Write the result to FILE, too
     #[arg(long, value_name = "FILE")]
     pub json_output: Option<PathBuf>,
@@ -96,10 +105,21 @@ pub(super) struct PlaceArgs {
     #[arg(long)]
     copilot: bool,
 
-    /// The page profile, if not the one for the host
+    /// The page profile, if not the one for the host; without a URL, its page is asked
     #[arg(long, value_name = "NAME")]
     page: Option<String>,
 
+    #[command(flatten)]
+    browser: BrowserArgs,
+
+    /// The model to choose: gpt-5.1, gpt-5-pro, or as the page calls it [default: as the page stands]
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+}
+
+/// Which browser.
+#[derive(clap::Args, Debug)]
+pub(super) struct BrowserArgs {
     /// Use a remote WebDriver, such as a Selenium Grid
     #[arg(long, value_name = "URL")]
     webdriver_url: Option<String>,
@@ -108,13 +128,20 @@ pub(super) struct PlaceArgs {
     #[arg(long, value_name = "HOST:PORT")]
     attach: Option<String>,
 
-    /// The model to choose: gpt-5.1, gpt-5-pro, or as the page calls it [default: as the page stands]
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
-
     /// Show the browser's window
     #[arg(long)]
     headful: bool,
+}
+
+impl BrowserArgs {
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            webdriver_url: self.webdriver_url.clone(),
+            attach: self.attach.clone(),
+            headful: self.headful,
+            ..Wanted::default()
+        }
+    }
 }
 
 #[derive(clap::ValueEnum, Debug, Clone, Copy)]
@@ -139,10 +166,8 @@ impl PlaceArgs {
             url: self.browser_url.clone(),
             copilot: self.copilot,
             page: self.page.clone(),
-            webdriver_url: self.webdriver_url.clone(),
-            attach: self.attach.clone(),
-            headful: self.headful,
             model: self.model.clone(),
+            ..self.browser.wanted()
         }
     }
 }
@@ -183,8 +208,8 @@ pub(super) fn read_prompt(typed: &str) -> Result<String, Failure> {
     })
 }
 
-/// Shows how a talk goes on, as long as it does.
-pub(super) fn listen<T>(app: &App, talk: impl FnOnce(&Listener<'_>) -> T) -> T {
+/// Shows how a talk goes on, as long as it does or until it goes to the background.
+pub(super) fn listen<T>(app: &App, detached: bool, talk: impl FnOnce(&Listener<'_>) -> T) -> T {
     let attended = terminal::is_attended();
     let shows = !app.quiet && attended;
     let tell = |text: &str| {
@@ -192,14 +217,15 @@ pub(super) fn listen<T>(app: &App, talk: impl FnOnce(&Listener<'_>) -> T) -> T {
             render::progress(&format!("{}…", visible(text)));
         }
     };
-    let progress = |progress: Progress| {
+    let progress = |progress: Progress<'_>| {
         if shows {
             let Progress { turn, limit, state, characters, elapsed } = progress;
             let which = if limit > 1 { format!("turn {turn} of {limit} · ") } else { String::new() };
-            render::progress(&format!("{which}{state} · {} s · {characters} characters", elapsed.as_secs()));
+            render::progress(&format!("{which}{} · {} s · {characters} characters", visible(state), elapsed.as_secs()));
         }
     };
-    let ended = talk(&Listener { attended, tell: &tell, progress: &progress });
+    let begun = |slug: &str| if detached { background::leave(slug) } else { Ok(()) };
+    let ended = talk(&Listener { attended, tell: &tell, progress: &progress, begun: &begun });
     if shows {
         render::end_progress();
     }

@@ -2,6 +2,9 @@
 
 use std::fs::File;
 use std::fs::TryLockError;
+use std::io::Read;
+use std::io::Seek;
+use std::io::SeekFrom;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -13,6 +16,8 @@ use crate::evidence::session::MARK;
 use crate::system;
 
 const MAX_DOCUMENT_BYTES: u64 = 16 << 20;
+/// As far back as the last words of a log are looked for.
+const LAST_WORDS: u64 = 1 << 16;
 
 /// Where sessions are kept.
 pub struct Shelf {
@@ -92,6 +97,19 @@ impl KeptSession {
     pub fn is_at_work(&self) -> bool {
         let log = File::open(self.directory.join("output.log"));
         log.is_ok_and(|log| matches!(log.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Returns what its log last said to people, without the time.
+    pub fn last_words(&self) -> Option<String> {
+        let mut log = File::open(self.directory.join("output.log")).ok()?;
+        let length = log.metadata().ok()?.len();
+        log.seek(SeekFrom::Start(length.saturating_sub(LAST_WORDS))).ok()?;
+        let mut bytes = Vec::new();
+        log.take(LAST_WORDS).read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        // What is still being written has no end yet.
+        let mut lines = text[..text.rfind('\n')?].rsplit('\n').filter_map(|line| line.split_once(' '));
+        lines.find(|(_, words)| !words.starts_with('{')).map(|(_, words)| words.to_owned())
     }
 
     /// Removes the folder. The name is gone at once, so that no half of a session is ever found.

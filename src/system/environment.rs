@@ -212,6 +212,11 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// Tells whether a run may go to the background (`$ORACLE_NO_DETACH` keeps it where it is).
+pub fn may_detach() -> bool {
+    env::var_os("ORACLE_NO_DETACH").is_none_or(|value| value.is_empty() || value == "0")
+}
+
 /// Tells whether we may do everything.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

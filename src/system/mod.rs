@@ -2,6 +2,7 @@
 //!
 //! Only this room asks the real ones. The environment is read once into a value and handed on.
 
+mod background;
 mod beneath;
 mod children;
 mod clock;
@@ -17,6 +18,7 @@ mod process;
 mod random;
 mod threads;
 
+pub use background::leave_terminal;
 pub use beneath::Beneath;
 pub use beneath::Listed;
 pub use beneath::ListedKind;
@@ -38,6 +40,7 @@ pub use environment::BrowserVariables;
 pub use environment::Environment;
 pub use environment::host_name;
 pub use environment::is_root;
+pub use environment::may_detach;
 pub use environment::own_program;
 pub use files::Content;
 pub use files::FileError;

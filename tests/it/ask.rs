@@ -200,3 +200,50 @@ fn a_missing_patch_is_asked_for_again_only_where_that_is_wanted() {
         }
     }
 }
+
+#[test]
+fn a_run_in_the_background_is_followed_to_its_end() {
+    let env = TestEnv::new();
+    let late = Reply { start_ms: 1_500, ..Reply::of(ANSWER) };
+    let page = Rehearsal::start(Script { replies: vec![late], ..Script::default() }).unwrap();
+    let ran = ask(&env, &page, &["-p", "How do I take a line apart?", "--detach"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "under-test\n"), "{}", ran.shown());
+    assert!(ran.stderr.contains("git oracle session attach under-test"), "{}", ran.shown());
+    assert_eq!(env.session("under-test", "session.json")["status"], json!("running"));
+    let ran = env.expect(0, &["session", "attach", "under-test"]);
+    assert_eq!(ran.stdout, "Use `split`:\n\n```rust\nlet parts = line.split(',');\n```\n");
+    assert_eq!(page.record().prompts.len(), 1, "sent once");
+    let result = env.expect(0, &["session", "attach", "--last", "--json"]).json();
+    fits(&result);
+    assert_eq!((&result["status"], &result["capture"]), (&json!("success"), &json!("clipboard")));
+}
+
+#[test]
+fn what_can_be_refused_is_refused_before_a_run_goes_to_the_background() {
+    let env = TestEnv::new();
+    let page = Rehearsal::start(Script::answering([ANSWER])).unwrap();
+    let token = git_oracle::secret::fill("ghp_<alnum:30><crc62>", 7);
+    let ran = ask(&env, &page, &["-p", &format!("token = {token}"), "--detach", "--json"]);
+    assert_eq!((ran.code, ran.json()["status"].clone()), (3, json!("secret_detected")), "{}", ran.shown());
+    let ran = env.oracle(&["ask", "--browser-url", "https://chatgpt.com/", "-p", "Hello", "--detach"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (8, ""), "{}", ran.shown());
+    assert!(ran.stderr.contains("hint: "), "{}", ran.shown());
+    assert!(page.record().prompts.is_empty());
+    let inline = [("ORACLE_NO_DETACH", "1")];
+    let url = page.url();
+    let args = ["ask", "--page", "rehearsal", "--browser-url", &url, "-p", "Hello", "--detach"];
+    let ran = env.oracle_with(&env.repo(), &args, &inline);
+    assert!(ran.code == 0 && ran.stdout.starts_with("Use `split`"), "{}", ran.shown());
+}
+
+#[test]
+fn a_run_in_the_background_that_fails_says_so_to_whoever_follows() {
+    let env = TestEnv::new();
+    let endless = Reply { start_ms: 3_600_000, ..Reply::of("late") };
+    let page = Rehearsal::start(Script { replies: vec![endless], ..Script::default() }).unwrap();
+    let ran = ask(&env, &page, &["-p", "Hello", "--timeout", "4", "--detach", "--json"]);
+    assert_eq!((ran.code, ran.json()), (0, json!({"session": "under-test", "status": "running"})), "{}", ran.shown());
+    let ran = env.oracle(&["session", "attach", "under-test"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (6, ""), "{}", ran.shown());
+    assert!(ran.stderr.contains("error: ") && ran.stderr.contains("hint: "), "{}", ran.shown());
+}

@@ -1,5 +1,8 @@
 //! `doctor` names what is broken and how to mend it.
 
+use git_oracle::transport::rehearsal::Rehearsal;
+use git_oracle::transport::rehearsal::Script;
+
 use crate::support::TestEnv;
 
 fn check(env: &TestEnv, name: &str) -> (i32, String, String) {
@@ -75,4 +78,59 @@ fn outside_a_repository_it_still_answers() {
     let env = TestEnv::empty();
     assert_eq!(check(&env, "repository").1, "broken");
     assert_eq!(check(&env, "git").1, "ok");
+}
+
+#[test]
+fn what_asking_depends_on_is_looked_at() {
+    let env = TestEnv::under_contract(&["src/"]);
+    for name in ["browser", "driver", "profile", "pages", "store"] {
+        let (code, state, message) = check(&env, name);
+        assert_eq!((code, state.as_str()), (0, "ok"), "{name}: {message}");
+    }
+    let run = |vars: &[(&str, &str)], args: &[&str]| env.oracle_with(&env.repo(), &[&["doctor"], args].concat(), vars);
+    // Whoever only keeps commits in bounds can do without a browser; whoever asks for one cannot.
+    let nowhere = [("CHROME_PATH", "/nowhere/chrome")];
+    let ran = run(&nowhere, &[]);
+    assert!(ran.code == 0 && ran.stdout.contains("note    browser     there is no program at"), "{}", ran.shown());
+    let ran = run(&nowhere, &["--browser"]);
+    assert!(ran.code == 1 && ran.stdout.contains("broken  browser "), "{}", ran.shown());
+    let old = env.root().join("old-driver");
+    env.write_executable(&old, "#!/bin/sh\necho 'ChromeDriver 7.0.1'\n");
+    let ran = run(&[("CHROMEDRIVER_PATH", old.to_str().unwrap())], &[]);
+    assert!(ran.code == 1 && ran.stdout.contains("version 7.0.1 does not fit the browser's"), "{}", ran.shown());
+
+    let pages = env.root().join("home/.oracle/pages");
+    std::fs::create_dir_all(&pages).unwrap();
+    std::fs::write(pages.join("mine.toml"), "format = 1\nname = \"mine\"\n").unwrap();
+    let (code, state, message) = check(&env, "pages");
+    assert_eq!((code, state.as_str()), (1, "broken"), "{message}");
+    assert!(message.contains("mine.toml"), "{message}");
+}
+
+#[test]
+fn a_browser_is_tried_on_the_page_in_the_program() {
+    let env = TestEnv::under_contract(&["src/"]);
+    let ran = env.oracle(&["doctor", "--browser", "--page", "rehearsal", "--json"]);
+    let document = ran.json();
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    let checks = document["checks"].as_array().unwrap();
+    for name in ["self-test", "page"] {
+        let check = checks.iter().find(|check| check["name"] == name).unwrap();
+        assert_eq!(check["state"], "ok", "{check}");
+    }
+    let found = document["page"]["found"].as_array().unwrap();
+    let composer = found.iter().find(|found| found["element"] == "composer").unwrap();
+    assert_eq!((&composer["entry"], &composer["visible"]), (&0.into(), &1.into()), "{composer}");
+}
+
+#[test]
+fn a_page_that_is_another_than_its_profile_says_is_broken() {
+    let env = TestEnv::under_contract(&["src/"]);
+    let page = Rehearsal::start(Script::default()).unwrap();
+    let ran = env.oracle(&["doctor", "--page", "gemini", "--browser-url", &page.url()]);
+    assert_eq!(ran.code, 1, "{}", ran.shown());
+    assert!(ran.stdout.contains("gemini has none of the layouts of its profile"), "{}", ran.shown());
+    assert!(ran.stdout.contains(" has its mark 0 times, "), "{}", ran.shown());
+    let ran = env.expect(1, &["doctor", "--page", "nowhere"]);
+    assert!(ran.stdout.contains("chatgpt, copilot, gemini, rehearsal"), "{}", ran.shown());
 }

@@ -32,7 +32,6 @@ use crate::flows::talk::Parcel;
 use crate::flows::talk::Progress;
 use crate::flows::talk::Turn;
 use crate::flows::talk::Wanted;
-use crate::flows::talk::conclude;
 use crate::flows::talk::engine::Engine;
 use crate::flows::talk::page;
 use crate::flows::talk::without_id;
@@ -58,13 +57,21 @@ struct Past {
     remote: Option<(String, String)>,
 }
 
+/// What became of a talk.
+pub enum Attached {
+    /// It ended by itself: its result as it was written down, and its answer.
+    Ended { result: Value, answer: Option<String> },
+    /// It was cut off, and was picked up.
+    PickedUp(Box<Answered>),
+}
+
 /// Waits for a run that is at work, or brings home the answer of one that was cut off.
 pub fn attach(
     flows: &Flows,
     slug: Option<&str>,
     listener: &Listener<'_>,
     person: &Person<'_>,
-) -> Result<Answered, Failure> {
+) -> Result<Attached, Failure> {
     let began = Instant::now();
     let mut kept = match slug {
         Some(_) => session::find(flows, slug)?,
@@ -72,20 +79,24 @@ pub fn attach(
             .last(|session| session.document["mode"].is_string())?
             .ok_or_else(|| Failure::new(Kind::Other, "nothing was asked yet").hinted("git oracle ask -p \"…\""))?,
     };
+    let is_followed = kept.is_at_work();
     while kept.is_at_work() {
         if system::interrupted() {
             return Err(
                 Failure::new(Kind::Interrupted, "interrupted; the run goes on").hinted("git oracle session attach")
             );
         }
-        let elapsed = began.elapsed();
-        (listener.progress)(Progress { turn: 1, limit: 1, state: "another run is at work", characters: 0, elapsed });
+        let turns = |field: &str| kept.document["turns"][field].as_u64().and_then(|count| count.try_into().ok());
+        let state = kept.last_words().unwrap_or_else(|| "another run is at work".to_owned());
+        let (turn, limit) = (turns("used").unwrap_or(1), turns("limit").unwrap_or(1));
+        (listener.progress)(Progress { turn, limit, state: &state, characters: 0, elapsed: began.elapsed() });
         std::thread::sleep(POLL);
         kept = session::find(flows, Some(&kept.slug))?;
     }
     let refused = |message: &str, hint: &str| Err(Failure::new(Kind::Other, message).hinted(hint));
-    if kept.document["status"] == "success" {
-        return finished(&kept);
+    // A run that ended by itself while somebody waited has said all there is; asked again, it is picked up.
+    if kept.document["status"] == "success" || is_followed && kept.document["status"] != "running" {
+        return ended(&kept);
     }
     if kept.document["mode"] != "browser" {
         return refused("only what was asked on a chat page can be picked up", "git oracle session show --last");
@@ -159,7 +170,7 @@ pub fn attach(
     document["status"] = json!(outcome.status.as_str());
     document["options"]["conversation"] = json!(found);
     session.write_json("session.json", &document)?;
-    Ok(Answered { outcome, answer })
+    Ok(Attached::PickedUp(Box::new(Answered { outcome, answer })))
 }
 
 /// Takes the patch of a session that was to carry it out as far as a candidate, with what its earlier answers brought.
@@ -194,16 +205,18 @@ fn judge(
     trial.replay(replies, outcome)?.land(&work, outcome)
 }
 
-/// Returns an answer that came home before.
-fn finished(kept: &KeptSession) -> Result<Answered, Failure> {
+/// Returns what was written down when it ended.
+fn ended(kept: &KeptSession) -> Result<Attached, Failure> {
+    let result = kept.read("result.json").ok_or_else(|| {
+        let message = format!("the session says how it ended, but its result.json cannot be read: {}", kept.slug);
+        Failure::new(Kind::Other, message).hinted(format!("git oracle session show {}", kept.slug))
+    })?;
     let past = Past::of(kept);
     let turn = past.as_ref().map_or(1, |past| past.turn);
-    let text = system::read_limited(&kept.directory.join(format!("response-{turn}.md")), MAX_TEXT_BYTES)?;
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let mut outcome = Outcome::new(ApplyMode::None, &kept.slug);
-    conclude(Ok(()), &mut outcome);
-    let answer = past.map_or_else(|| text.clone(), |past| without_id(&text, &past.id).to_owned());
-    Ok(Answered { outcome, answer: Some(answer) })
+    let text = system::read_limited(&kept.directory.join(format!("response-{turn}.md")), MAX_TEXT_BYTES).ok();
+    let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let answer = text.map(|text| past.map_or_else(|| text.clone(), |past| without_id(&text, &past.id).to_owned()));
+    Ok(Attached::Ended { result, answer })
 }
 
 impl Past {

@@ -38,6 +38,7 @@ use crate::flows::talk::Wanted;
 use crate::flows::talk::engine::Engine;
 use crate::secret::Scanner;
 
+pub use attach::Attached;
 pub use attach::attach;
 
 /// What to ask, whom, and how long to wait.

@@ -178,21 +178,31 @@ pub(in crate::flows) fn page(flows: &Flows, wanted: &Wanted, config: &PersonConf
         return Err(Failure::new(Kind::Usage, "--copilot is an address of its own").hinted("Leave out --browser-url."));
     }
     let browser = &config.browser;
-    let typed = match (&wanted.url, &browser.url) {
+    let own = flows.environment.oracle_home.as_ref().map(|home| home.join("pages"));
+    let find = |choice: ProfileChoice<'_>| {
+        choose(choice, own.as_deref()).map_err(|error| {
+            Failure::new(Kind::Other, visible(&error.to_string()).into_owned())
+                .hinted("Say which page it is with --page NAME; docs/pages.md tells how a profile is written.")
+        })
+    };
+    let named = wanted.page.as_ref().map(|name| find(ProfileChoice::Named(name))).transpose()?;
+    // The configured address is that of another page when another profile is for it.
+    let is_of = |url: &str, profile: &PageProfile| {
+        page_url(url)
+            .map_or(true, |url| find(ProfileChoice::For(url.as_str())).map_or(true, |own| own.name == profile.name))
+    };
+    let typed = match (&wanted.url, &browser.url, &named) {
         _ if wanted.copilot => COPILOT,
-        (Some(url), _) | (None, Some(url)) => url,
-        (None, None) => CHATGPT,
+        (Some(url), ..) | (None, Some(url), None) => url,
+        (None, Some(url), Some(profile)) if is_of(url, profile) => url,
+        (None, _, Some(profile)) => &profile.home,
+        (None, None, None) => CHATGPT,
     };
     let url = address(typed)?;
-    let own = flows.environment.oracle_home.as_ref().map(|home| home.join("pages"));
-    let choice = match &wanted.page {
-        Some(name) => ProfileChoice::Named(name),
-        None => ProfileChoice::For(url.as_str()),
+    let profile = match named.clone() {
+        Some(profile) => profile,
+        None => find(ProfileChoice::For(url.as_str()))?,
     };
-    let profile = choose(choice, own.as_deref()).map_err(|error| {
-        Failure::new(Kind::Other, visible(&error.to_string()).into_owned())
-            .hinted("Say which page it is with --page NAME; docs/pages.md tells how a profile is written.")
-    })?;
     let configured = configured(flows, config);
     let machine = Machine::of(&flows.environment, &configured)?;
     let remote = wanted.webdriver_url.as_ref().or(browser.webdriver_url.as_ref().filter(|_| wanted.attach.is_none()));

@@ -22,7 +22,6 @@ use crate::evidence::Session;
 use crate::flows::Failure;
 use crate::flows::Kind;
 use crate::flows::apply::Outcome;
-use crate::flows::apply::Status;
 use crate::flows::apply::Trouble;
 use crate::flows::apply::Turns;
 use crate::flows::secrets::Guard;
@@ -50,11 +49,11 @@ pub(in crate::flows) use transfer::rules;
 
 /// How it looks from outside while it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct Progress<'a> {
     pub turn: u32,
     /// How many turns there may be.
     pub limit: u32,
-    pub state: &'static str,
+    pub state: &'a str,
     pub characters: usize,
     pub elapsed: Duration,
 }
@@ -65,7 +64,9 @@ pub struct Listener<'a> {
     pub attended: bool,
     /// Takes what happens, as it happens.
     pub tell: &'a dyn Fn(&str),
-    pub progress: &'a dyn Fn(Progress),
+    pub progress: &'a dyn Fn(Progress<'_>),
+    /// Is told the session's name when nothing more can be refused and nothing is sent yet.
+    pub begun: &'a dyn Fn(&str) -> std::io::Result<()>,
 }
 
 /// How long to wait, as the command line says; `None` is as the model needs.
@@ -201,6 +202,12 @@ impl<'a> Talk<'a> {
         self.record.begin_turn(draft);
         self.turn = number;
         self.write_record("running")?;
+        if number == 1 {
+            (listener.begun)(&session.slug).map_err(|error| {
+                Failure::new(Kind::Other, format!("failed to go to the background: {error}"))
+                    .hinted("Leave out --detach.")
+            })?;
+        }
         outcome.heard.turns = Some(self.turns());
         let configured = |seconds: Option<u64>| seconds.map(Duration::from_secs);
         let clocks = engine.clocks(
@@ -315,15 +322,4 @@ impl Ended {
 
 fn no_random_numbers(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Other, format!("the system gives no random numbers: {error}")).hinted("git oracle doctor")
-}
-
-/// Puts down how it ended.
-pub(in crate::flows) fn conclude(ended: Result<(), Trouble>, outcome: &mut Outcome) {
-    match ended {
-        Ok(()) => outcome.status = Status::Success,
-        Err(trouble) => {
-            outcome.status = trouble.status;
-            outcome.error = Some(trouble);
-        }
-    }
 }

@@ -9,6 +9,7 @@ use crate::transport::Fault;
 use crate::transport::conversation::Conversation;
 use crate::transport::page::Job;
 use crate::transport::page::Located;
+use crate::transport::page::Mark;
 use crate::transport::page::Ready;
 use crate::transport::page::within;
 use crate::transport::profile::Element;
@@ -31,6 +32,8 @@ pub struct Examined {
     pub url: String,
     pub title: String,
     pub layout: Option<String>,
+    /// Of every layout: the first that is there counts.
+    pub layouts: Vec<Mark>,
     pub found: Vec<Found>,
 }
 
@@ -54,6 +57,6 @@ impl Conversation {
                 visible: place.visible,
             }
         });
-        Ok(Examined { url: located.url, title: located.title, found: found.collect(), layout })
+        Ok(Examined { url: located.url, title: located.title, found: found.collect(), layouts: located.marks, layout })
     }
 }

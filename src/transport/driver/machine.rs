@@ -4,8 +4,14 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
+use crate::system;
+use crate::system::Ended;
 use crate::system::Environment;
+use crate::system::Group;
+use crate::system::Job;
 use crate::system::is_root;
 use crate::system::random_hex;
 use crate::transport::Fault;
@@ -18,6 +24,10 @@ const DRIVER: &str = "chromedriver";
 
 /// The browser puts a socket below its temporary directory, and the path of a socket is at most 107 bytes long.
 const MAX_TEMPORARY_BYTES: usize = 40;
+
+/// A program that does not say its version by then never will.
+const VERSION: Duration = Duration::from_secs(10);
+const MAX_VERSION_BYTES: u64 = 4096;
 
 /// What the person configured. The environment counts more, PATH less.
 #[derive(Debug, Clone, Default)]
@@ -95,6 +105,20 @@ impl Machine {
             Some(path) => Err(missing(format!("there is no program at {}", path.display()))),
             None => self.on_path(DRIVER).ok_or_else(|| missing(format!("{DRIVER} is not on PATH"))),
         }
+    }
+
+    /// Returns the version that a program says it has. One that says nothing for a while has none.
+    pub fn version_of(&self, program: &Path) -> Option<String> {
+        let output = system::scratch_file(&self.temporary).ok()?;
+        let kept = output.try_clone().ok()?;
+        let mut command = Command::new(program);
+        command.arg("--version").env_clear().envs(self.variables.iter().cloned()).current_dir("/");
+        let (timeout, group) = (Some(VERSION), Group::Contained);
+        let ended = Job { command, timeout, output, input: None, group, stoppable: false }.run().ok()?;
+        let said = (ended == Ended::Exited(Some(0))).then(|| system::read_output(&kept, MAX_VERSION_BYTES))?;
+        let is_version =
+            |word: &&str| word.contains('.') && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        said.split_whitespace().find(is_version).map(str::to_owned)
     }
 
     /// Returns the name of a temporary directory that nobody can foresee.

@@ -65,6 +65,18 @@ impl Profile {
     }
 }
 
+impl Profile {
+    /// Returns the process of ours that uses it. A browser of somebody else that does is a fault.
+    pub fn user(&self) -> Result<Option<u32>, Fault> {
+        if let Ok(mut file) = File::open(self.data_dir.join(LOCK))
+            && matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
+        {
+            return Ok(Some(read(&mut file).pid));
+        }
+        refuse_foreign(&self.data_dir, Duration::ZERO).map(|()| None)
+    }
+}
+
 /// What whoever holds the lock wrote into it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Holder {

@@ -7,4 +7,5 @@ for (const name of names) {
   const all = at < 0 ? [] : [...document.querySelectorAll(entries[at])];
   found[name] = { entry: at < 0 ? null : at, count: all.length, visible: all.filter(isVisible).length };
 }
-return { layout: layout?.name ?? null, url: location.href, title: document.title, found };
+const marks = profile.layouts.map(({ name, when }) => ({ name, when, count: document.querySelectorAll(when).length }));
+return { layout: layout?.name ?? null, marks, url: location.href, title: document.title, found };

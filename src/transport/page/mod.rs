@@ -29,6 +29,7 @@ pub(super) use seen::CommitState;
 pub use seen::CompletionPath;
 pub(super) use seen::Input;
 pub(super) use seen::Located;
+pub use seen::Mark;
 pub(super) use seen::ModeChosen;
 pub(super) use seen::ModeState;
 pub(super) use seen::ModelChosen;

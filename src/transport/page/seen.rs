@@ -20,7 +20,16 @@ pub(in crate::transport) struct Located {
     pub(in crate::transport) layout: Option<String>,
     pub(in crate::transport) url: String,
     pub(in crate::transport) title: String,
+    pub(in crate::transport) marks: Vec<Mark>,
     pub(in crate::transport) found: BTreeMap<Element, Place>,
+}
+
+/// What tells that a page has a layout, and how often it is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    pub name: String,
+    pub when: String,
+    pub count: usize,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]

@@ -1,5 +1,7 @@
 //! `doctor`: what is fine, what is not, and the command that mends it.
 
+mod browser;
+
 use std::path::Path;
 
 use crate::base::plural;
@@ -17,11 +19,13 @@ use crate::flows::hooks::Summary;
 use crate::flows::hooks::standing;
 use crate::flows::hooks::trouble;
 use crate::flows::secrets::Guard;
+use crate::flows::talk::Wanted;
 use crate::git::Desk;
 use crate::git::Git;
 use crate::git::Repository;
 use crate::git::SHIM_VERSION;
 use crate::policy::Widen;
+pub use crate::transport::conversation::Examined;
 
 /// The oldest git that the gate was made for: it introduced `rev-parse --path-format`.
 const OLDEST_GIT: (u32, u32) = (2, 31);
@@ -72,8 +76,50 @@ impl Check {
     }
 }
 
-/// Looks at everything that the gate depends on.
-pub fn run(flows: &Flows) -> Vec<Check> {
+/// What to look at beyond what is always looked at.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// Start the browser and have a prompt answered on the built-in page.
+    pub browser: bool,
+    /// Open the page that this profile is for.
+    pub page: Option<String>,
+    /// Which browser, and another address of the page.
+    pub wanted: Wanted,
+}
+
+/// What was found.
+pub struct Report {
+    pub checks: Vec<Check>,
+    /// What matched on the page, where one was opened.
+    pub page: Option<Examined>,
+}
+
+impl Report {
+    /// Returns the state of what is worst.
+    pub fn state(&self) -> State {
+        self.checks.iter().map(|check| check.state).max().unwrap_or(State::Fine)
+    }
+}
+
+/// Looks at everything that git-oracle depends on. `begun` hears of what takes long.
+pub fn run(flows: &Flows, request: &Request, begun: &dyn Fn(&str)) -> Report {
+    let mut checks = offline(flows);
+    checks.extend(browser::installed(flows, request));
+    if request.browser {
+        begun("asking the built-in page in a browser");
+        checks.push(browser::self_test(flows, &request.wanted));
+    }
+    let page = request.page.as_ref().and_then(|name| {
+        begun("opening the page in a browser");
+        let (check, examined) = browser::page(flows, name, &request.wanted);
+        checks.push(check);
+        examined
+    });
+    Report { checks, page }
+}
+
+/// Looks at what the gate depends on.
+fn offline(flows: &Flows) -> Vec<Check> {
     let mut checks = vec![git_version(flows), person_config(flows)];
     match flows.repository() {
         Ok(repository) => {
