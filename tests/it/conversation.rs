@@ -1,7 +1,6 @@
 //! Conversations with the rehearsal page, in a real browser.
 
 use std::path::Path;
-use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -9,6 +8,7 @@ use git_oracle::system::Environment;
 use git_oracle::transport::Browser;
 use git_oracle::transport::Capture;
 use git_oracle::transport::CompletionPath;
+use git_oracle::transport::Enclosure;
 use git_oracle::transport::Fault;
 use git_oracle::transport::FaultKind;
 use git_oracle::transport::Proof;
@@ -65,7 +65,7 @@ impl Stage {
         })
     }
 
-    fn ask(&mut self, text: &str, files: &[PathBuf], clocks: &Clocks) -> (RequestId, Result<Answer, Broken>) {
+    fn ask(&mut self, text: &str, files: &[Enclosure<'_>], clocks: &Clocks) -> (RequestId, Result<Answer, Broken>) {
         let id = RequestId::random().unwrap();
         let text = format!("Request id: {id}\n\n{text}");
         let message = Message { request_id: &id, text: &text, files };
@@ -78,12 +78,6 @@ impl Stage {
         assert!(sent.len() <= 1, "sent {} times", sent.len());
         assert!(sent.iter().all(|prompt| prompt.text == text), "not what was typed: {sent:?}");
         (id, asked)
-    }
-
-    fn file(&self, name: &str, content: &str) -> PathBuf {
-        let path = self.folder.path().join(name);
-        std::fs::write(&path, content).unwrap();
-        path
     }
 
     fn record(&self) -> Record {
@@ -214,7 +208,10 @@ fn attachments_are_there_before_anything_is_sent() {
     for (what, faults) in cases {
         let mut stage = Stage::of(written(faults));
         stage.open(None).unwrap();
-        let files = [stage.file("context.md", "the context\n"), stage.file("notes ö.txt", "notes\n")];
+        let files = [
+            Enclosure { name: "context.md", bytes: b"the context\n" },
+            Enclosure { name: "notes ö.txt", bytes: b"notes\n" },
+        ];
         let (_, asked) = stage.ask("Review the attached files.", &files, &CLOCKS);
         asked.unwrap_or_else(|broken| panic!("{what}: {broken:?}"));
         let sent: Vec<_> =
@@ -230,7 +227,7 @@ fn attachments_are_there_before_anything_is_sent() {
     }
     let mut stage = Stage::of(written(Faults { upload_fails: true, ..Faults::default() }));
     stage.open(None).unwrap();
-    let files = [stage.file("context.md", "the context\n")];
+    let files = [Enclosure { name: "context.md", bytes: b"the context\n" }];
     let (_, asked) = stage.ask("Review the attached files.", &files, &CLOCKS);
     let broken = asked.unwrap_err();
     assert_eq!((broken.fault.kind, broken.whereabouts), (FaultKind::ProviderError, Whereabouts::Unsent));
