@@ -396,14 +396,15 @@ fn a_sent_prompt_is_picked_up_again_without_sending() {
 
 #[test]
 fn what_the_page_shows_becomes_the_markdown_it_was_made_from() {
-    let markdown = "{{REQUEST_ID}}\n\n# Title\n\nText with `code`, ``a ` tick``, **strong**, *emphasis*, ~~gone~~ and [a link](https://example.org/x).\n\n1. first\n2. second\n   - nested `one`\n   - nested two\n     - deeper\n3. third\n\n- [x] done\n- [ ] open\n\n> quoted **text**\n> on two lines\n\n| name | value |\n| --- | --- |\n| a | `1` |\n| b |  |\n\n---\n\n```rust\nfn main() {\n    println!(\"nav, header, issues, explore\");\n\n\t// aria-label=\"x\"\n}\n```\n\n````\n```\nplain\n```\n````\n\n{{REQUEST_ID}}";
+    let markdown = "{{REQUEST_ID}}\n\n# Title\n\nA line  \nand a second one\nwith a third.\n\nText with `code`, ``a ` tick``, **strong**, *emphasis*, ~~gone~~ and [a link](https://example.org/x).\n\n1. first\n2. second\n   - nested `one`\n   - nested two\n     - deeper\n3. third\n\n- [x] done\n- [ ] open\n\n> quoted **text**\n> on two lines\n\n| name | value |\n| --- | --- |\n| a | `1` |\n| b |  |\n\n---\n\n```rust\nfn main() {\n    println!(\"nav, header, issues, explore\");\n\n\t// aria-label=\"x\"\n}\n```\n\n````\n```\nplain\n```\n````\n\n{{REQUEST_ID}}";
     let script = Script { faults: Faults { copy_broken: true, ..Faults::default() }, ..Script::answering([markdown]) };
     let mut stage = Stage::of(script);
     stage.open(None).unwrap();
     let (id, asked) = stage.ask("Show everything.", &[], &CLOCKS);
     let answer = asked.unwrap();
     assert_eq!(answer.capture, Capture::Dom);
-    assert_eq!(answer.text, markdown.replace("{{REQUEST_ID}}", id.as_str()));
+    // A line stays a line; spaces at the end of one would be taken for those of a patch.
+    assert_eq!(answer.text, markdown.replace("{{REQUEST_ID}}", id.as_str()).replace("  \n", "\n"));
     assert!(!answer.sidebar && !answer.clipped);
 }
 
