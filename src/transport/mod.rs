@@ -27,6 +27,7 @@ mod wait;
 
 pub use address::page_url;
 pub use browser::Browser;
+pub use browser::Enclosure;
 pub use browser::Target;
 pub use browser::end_remote_session;
 pub use fault::Fault;

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use git_oracle::system::Environment;
 use git_oracle::transport::Browser;
+use git_oracle::transport::Enclosure;
 use git_oracle::transport::FaultKind;
 use git_oracle::transport::Target;
 use git_oracle::transport::driver::Configured;
@@ -87,12 +88,15 @@ fn a_page_is_opened_asked_and_used() {
     assert!(browser.source().unwrap().contains("<button"));
     let evaluated = browser.cdp("Runtime.evaluate", json!({"expression": "6*7"})).unwrap();
     assert_eq!(evaluated["result"]["value"], json!(42));
-    let files = ["one.txt", "zwei ö.txt"].map(|name| dir.path().join(name));
-    files.iter().for_each(|path| std::fs::write(path, "content").unwrap());
+    let files = ["one.txt", "zwei ö.txt"].map(|name| Enclosure { name, bytes: b"content" });
     browser.set_files(Target::Css("#file"), &files).unwrap();
     browser.set_files(Target::Css("#file"), &files[1..]).unwrap();
     let names = "return [...document.querySelector('#file').files].map(file => file.name)";
     assert_eq!(browser.execute(names, &[]).unwrap(), json!(["zwei ö.txt"]));
+    for name in ["", "..", "../one.txt", "one\ntwo.txt"] {
+        let fault = browser.set_files(Target::Css("#file"), &[Enclosure { name, bytes: b"" }]).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::PageDrifted, "{name}");
+    }
     let fault = browser.click(Target::Css("#none")).unwrap_err();
     assert_eq!(fault.kind, FaultKind::PageDrifted);
     browser.close();
@@ -204,10 +208,8 @@ fn a_remote_browser_gets_files_and_its_session_ends() {
 
     let browser = Browser::start(&Launch::remote(endpoint.clone())).unwrap();
     browser.goto(&serve(PAGE), LIMIT).unwrap();
-    let file = dir.path().join("größe 1.txt");
-    std::fs::write(&file, "content\n").unwrap();
-    browser.set_files(Target::Css("#file"), std::slice::from_ref(&file)).unwrap();
-    std::fs::remove_file(&file).unwrap();
+    let file = Enclosure { name: "größe 1.txt", bytes: b"content\n" };
+    browser.set_files(Target::Css("#file"), &[file]).unwrap();
     let script = "const done = arguments[arguments.length - 1];
         const file = document.querySelector('#file').files[0];
         file.text().then(text => done({name: file.name, text}))";

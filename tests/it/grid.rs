@@ -4,6 +4,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use git_oracle::transport::Browser;
+use git_oracle::transport::Enclosure;
 use git_oracle::transport::FaultKind;
 use git_oracle::transport::Target;
 use git_oracle::transport::driver::Endpoint;
@@ -53,10 +54,8 @@ fn a_session_on_a_grid_gets_files_and_ends_in_every_way() {
     let browser = Browser::start(&Launch::remote(grid.clone())).unwrap();
     assert_eq!(sessions(&grid), 1);
     browser.goto(&serve(PAGE), LIMIT).unwrap();
-    let file = dir.path().join("notes.txt");
-    std::fs::write(&file, "content\n").unwrap();
-    browser.set_files(Target::Css("#file"), std::slice::from_ref(&file)).unwrap();
-    std::fs::remove_file(&file).unwrap();
+    let file = Enclosure { name: "notes.txt", bytes: b"content\n" };
+    browser.set_files(Target::Css("#file"), &[file]).unwrap();
     let script = "const done = arguments[arguments.length - 1];
         document.querySelector('#file').files[0].text().then(text => done({text}))";
     assert_eq!(browser.wait_in_page(script, &[], LIMIT).unwrap(), json!({"text": "content\n"}));

@@ -10,6 +10,7 @@ mod apply_kill;
 mod apply_push;
 mod architecture;
 mod ask;
+mod ask_kill;
 mod auth;
 mod browser;
 mod browser_ends;

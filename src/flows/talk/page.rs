@@ -17,9 +17,9 @@ use crate::flows::apply::millis;
 use crate::flows::talk::Ended;
 use crate::flows::talk::Turn;
 use crate::flows::talk::engine::ChatPage;
-use crate::system::TemporaryFile;
 use crate::transport::Browser;
 use crate::transport::CompletionPath;
+use crate::transport::Enclosure;
 use crate::transport::Fault;
 use crate::transport::FaultKind;
 use crate::transport::conversation::Answer;
@@ -52,10 +52,6 @@ pub(in crate::flows) fn say(
     turn: &Turn<'_>,
     outcome: &mut Outcome,
 ) -> Ended {
-    let files = match keep_files(turn) {
-        Ok(files) => files,
-        Err(trouble) => return Ended::early(trouble),
-    };
     let ledger = Ledger { turn, began: Instant::now(), last: RefCell::default(), snapshots: RefCell::default() };
     let (step, url) = match act {
         Act::Ask => ("intent", &page.url),
@@ -73,7 +69,7 @@ pub(in crate::flows) fn say(
         },
     };
     let ended = match act {
-        Act::Ask => ask(&mut conversation, is_new.then_some(page), &files, &ledger),
+        Act::Ask => ask(&mut conversation, is_new.then_some(page), &ledger),
         Act::Resume(url) => conversation.resume(url, turn.id, &ledger.clocks(), &mut |step| ledger.follow(step)),
     };
     if let Some(found) = conversation.address() {
@@ -113,23 +109,12 @@ fn start(page: &ChatPage, ledger: &Ledger<'_>, outcome: &mut Outcome) -> Result<
     Ok(conversation)
 }
 
-/// Writes what is attached to files that are gone when the turn is over.
-fn keep_files(turn: &Turn<'_>) -> Result<Vec<TemporaryFile>, Trouble> {
-    let keep = |name: &str, bytes: &[u8]| TemporaryFile::new(name, &mut |out| out.write_all(bytes));
-    let files = turn.parcel.attachments.iter().map(|attachment| keep(attachment.name, &attachment.bytes));
-    Ok(files.collect::<Result<_, _>>().map_err(crate::flows::Failure::from)?)
-}
-
 /// Sends one prompt; `page` is opened before if it is not open yet.
-fn ask(
-    conversation: &mut Conversation,
-    page: Option<&ChatPage>,
-    files: &[TemporaryFile],
-    ledger: &Ledger<'_>,
-) -> Result<Answer, Broken> {
+fn ask(conversation: &mut Conversation, page: Option<&ChatPage>, ledger: &Ledger<'_>) -> Result<Answer, Broken> {
     let turn = ledger.turn;
-    let paths: Vec<_> = files.iter().map(|file| file.path().to_owned()).collect();
-    let message = Message { request_id: turn.id, text: &turn.parcel.typed, files: &paths };
+    let attachments = turn.parcel.attachments.iter();
+    let files: Vec<_> = attachments.map(|file| Enclosure { name: file.name, bytes: &file.bytes }).collect();
+    let message = Message { request_id: turn.id, text: &turn.parcel.typed, files: &files };
     let mut follow = |step: &Step| ledger.follow(step);
     if let Some(page) = page {
         let unsent = |fault| Broken { fault, whereabouts: Whereabouts::Unsent, partial: None };

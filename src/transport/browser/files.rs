@@ -1,13 +1,11 @@
 //! Files for a page.
 
-use std::path::Path;
-use std::path::PathBuf;
-
 use data_encoding::BASE64;
 use fantoccini::error::CmdError;
 use serde_json::json;
 
 use crate::base::visible;
+use crate::system;
 use crate::transport::Fault;
 use crate::transport::FaultKind;
 use crate::transport::browser::BULKY;
@@ -20,17 +18,26 @@ use crate::transport::browser::fault;
 /// Where a remote driver takes files: a grid's own place first, then the driver's.
 const UPLOADS: [&str; 2] = ["se/file", "file"];
 
-pub(super) fn set(browser: &Browser, target: Target<'_>, paths: &[PathBuf]) -> Result<(), Fault> {
+/// A file for a page: the name that it shows, and the content.
+#[derive(Debug, Clone, Copy)]
+pub struct Enclosure<'a> {
+    pub name: &'a str,
+    pub bytes: &'a [u8],
+}
+
+pub(super) fn set(browser: &Browser, target: Target<'_>, files: &[Enclosure<'_>]) -> Result<(), Fault> {
     let element = browser.element(target)?;
     let mut names = Vec::new();
-    for path in paths {
-        // A line break would be read as the end of a name.
-        let name = path.to_str().filter(|name| path.is_absolute() && !name.contains(['\n', '\r']));
-        let name = name.ok_or_else(|| {
-            let shown = path.display().to_string();
-            drifted(format!("a browser cannot be given the file {}", visible(&shown)))
-        })?;
-        names.push(if browser.is_remote() { upload(browser, path)? } else { name.to_owned() });
+    for file in files {
+        if file.name.is_empty() || file.name.starts_with('.') || file.name.contains(['/', '\0']) {
+            return Err(unusable(file.name));
+        }
+        let path = if browser.is_remote() { upload(browser, file)? } else { keep(browser, file)? };
+        // It would be read as the end of a name.
+        if path.contains(['\n', '\r']) {
+            return Err(unusable(&path));
+        }
+        names.push(path);
     }
     // What is given is added to what is there.
     let input = json!({super::ELEMENT: element});
@@ -42,15 +49,29 @@ pub(super) fn set(browser: &Browser, target: Target<'_>, paths: &[PathBuf]) -> R
     browser.run("attach a file", BULKY, command).map(drop)
 }
 
-/// Brings a file to the machine of the browser and returns where it is there.
-fn upload(browser: &Browser, path: &Path) -> Result<String, Fault> {
-    let unreadable = |error: &dyn std::fmt::Display| {
-        let message = format!("failed to read {}: {error}", path.display());
-        Fault::new(FaultKind::PageDrifted, message, "Check that the file is still there.")
-    };
-    let content = std::fs::read(path).map_err(|error| unreadable(&error))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let archive = archive(&name, &content).ok_or_else(|| unreadable(&"it is too large to be sent"))?;
+fn unusable(name: &str) -> Fault {
+    drifted(format!("a browser cannot be given the file {}", visible(name)))
+}
+
+/// Writes a file where the browser's guard removes it, whatever becomes of us, and returns its path.
+fn keep(browser: &Browser, file: &Enclosure<'_>) -> Result<String, Fault> {
+    // Two files of one name are two files.
+    let place = browser.next_place()?;
+    let path = place.join(file.name);
+    let kept = system::create_new_private_dir(&place).and_then(|()| system::write_private(&path, file.bytes));
+    kept.map_err(|error| {
+        let message = format!("failed to keep {} for the browser: {error}", visible(file.name));
+        Fault::new(FaultKind::AttachFailed, message, "Check that there is room where temporary files are kept.")
+    })?;
+    path.to_str().map(str::to_owned).ok_or_else(|| unusable(&path.to_string_lossy()))
+}
+
+/// Brings a file to the machine of the browser and returns where it is there. It never lies on this one.
+fn upload(browser: &Browser, file: &Enclosure<'_>) -> Result<String, Fault> {
+    let archive = archive(file.name, file.bytes).ok_or_else(|| {
+        let message = format!("{} is too large to be sent to a remote browser", visible(file.name));
+        Fault::new(FaultKind::AttachFailed, message, "Send less, or use a browser on this machine.")
+    })?;
     let body = json!({"file": BASE64.encode(&archive)});
     let doing = "bring a file to the remote browser";
     let mut last = None;

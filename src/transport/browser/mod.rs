@@ -39,6 +39,8 @@ use crate::transport::wait::Unanswered;
 use crate::transport::wait::bounded;
 use crate::transport::wait::runtime;
 
+pub use files::Enclosure;
+
 /// A command that has nothing to wait for.
 const PROMPT: Duration = Duration::from_secs(20);
 /// A command that moves much: a long script argument, a file, a picture.
@@ -71,6 +73,8 @@ pub struct Browser {
     script_limit: Cell<Duration>,
     /// A command was given up: the driver is still busy with it and would not answer another.
     is_stuck: Cell<bool>,
+    /// How many files were kept for the page.
+    places: Cell<u32>,
     // Last, so that it outlives what runs on it.
     runtime: Runtime,
 }
@@ -109,6 +113,7 @@ impl Browser {
             page_limit: Cell::new(Duration::ZERO),
             script_limit: Cell::new(Duration::ZERO),
             is_stuck: Cell::new(false),
+            places: Cell::new(0),
             runtime,
         };
         if matches!(browser.source, Source::Visited { .. }) {
@@ -206,8 +211,8 @@ impl Browser {
     }
 
     /// Gives these files, and no others, to an `<input type=file>`.
-    pub fn set_files(&self, target: Target<'_>, paths: &[PathBuf]) -> Result<(), Fault> {
-        files::set(self, target, paths)
+    pub fn set_files(&self, target: Target<'_>, files: &[Enclosure<'_>]) -> Result<(), Fault> {
+        files::set(self, target, files)
     }
 
     /// Opens a tab and goes on there. Returns its handle.
@@ -277,6 +282,15 @@ impl Browser {
                 })
             }
         }
+    }
+
+    /// Returns a directory, to be made, that goes with the browser.
+    fn next_place(&self) -> Result<PathBuf, Fault> {
+        let number = self.places.get() + 1;
+        self.places.set(number);
+        let guarded = self.guarded.borrow();
+        let guarded = guarded.as_ref().ok_or_else(|| crashed("the browser has ended, so it can be given no file"))?;
+        Ok(guarded.temporary().join(format!("file-{number}")))
     }
 
     fn is_remote(&self) -> bool {

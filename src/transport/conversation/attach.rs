@@ -1,10 +1,10 @@
 //! Attachments: given to the page, and waited for until they are really there.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
 
+use crate::transport::Enclosure;
 use crate::transport::Fault;
 use crate::transport::Target;
 use crate::transport::conversation::Conversation;
@@ -19,7 +19,7 @@ use crate::transport::page::within;
 use crate::transport::profile::Element;
 
 impl Conversation {
-    pub(super) fn attach(&self, files: &[PathBuf], follow: &mut Follow<'_>) -> Result<(), Fault> {
+    pub(super) fn attach(&self, files: &[Enclosure<'_>], follow: &mut Follow<'_>) -> Result<(), Fault> {
         if files.is_empty() {
             return Ok(());
         }
@@ -30,7 +30,7 @@ impl Conversation {
             return Err(fault::drifted(&self.profile, element, "there is no way to attach a file"));
         }
         self.browser.set_files(Target::Found(&input.element), files)?;
-        let names: Vec<_> = files.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy()).collect();
+        let names: Vec<_> = files.iter().map(|file| file.name).collect();
         let limit = Duration::from_millis(self.profile.waits.upload_ms);
         let attached: Attached =
             self.page.wait(&self.browser, Job::AttachWait, within(limit, json!({ "names": names })), limit)?;

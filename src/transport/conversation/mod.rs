@@ -14,11 +14,11 @@ mod send;
 mod step;
 mod write;
 
-use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
 
 use crate::transport::Browser;
+use crate::transport::Enclosure;
 use crate::transport::Fault;
 use crate::transport::RequestId;
 use crate::transport::page::Page;
@@ -50,8 +50,7 @@ pub struct Message<'a> {
     /// The text must contain it.
     pub request_id: &'a RequestId,
     pub text: &'a str,
-    /// Absolute paths.
-    pub files: &'a [PathBuf],
+    pub files: &'a [Enclosure<'a>],
 }
 
 /// Where a prompt is after a fault.

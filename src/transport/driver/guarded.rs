@@ -4,6 +4,7 @@ use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
 use std::process::Command;
@@ -103,6 +104,11 @@ impl Guarded {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// Returns the directory that is removed when the program has ended, whatever ends it.
+    pub(in crate::transport) fn temporary(&self) -> &Path {
+        &self.temporary
     }
 
     /// Tells the guard which tab of a foreign browser is ours.

@@ -80,8 +80,12 @@ function wrapped(mark, content) {
 }
 
 function inline(node) {
-  // A line break of the source stays one: it shows as a space, but a patch without a fence needs it.
-  if (node.nodeType === Node.TEXT_NODE) return node.data.replace(/[ \t\r\f]*\n[ \t\r\f]*/g, "\n").replace(/[ \t\r\f]+/g, " ");
+  if (node.nodeType === Node.TEXT_NODE) {
+    // A line break of the source stays one: it shows as a space, but a patch without a fence needs it. Behind <br> it
+    // shows as nothing, and a second one would begin a paragraph.
+    const words = node.data.replace(/[ \t\r\f]*\n[ \t\r\f]*/g, "\n").replace(/[ \t\r\f]+/g, " ");
+    return node.previousSibling?.nodeName === "BR" ? words.replace(/^\n/, "") : words;
+  }
   if (node.nodeType !== Node.ELEMENT_NODE || isLeftOut(node)) return "";
   if (matches(node, "inline_code")) return inlineCode(node);
   const math = node.classList.contains("katex") ? node.querySelector("annotation") : null;

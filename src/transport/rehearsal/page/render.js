@@ -1,7 +1,7 @@
 // Markdown to nodes, as far as chat pages go: headings, lists, code with a header of its own, tables, quotes.
 import { faults, h } from "./parts.js";
 
-const INLINE = /(`+)([\s\S]*?[^`])\1(?!`)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|~~([^~]+)~~|\[([^\]]+)\]\(([^)\s]+)\)/;
+const INLINE = / {2,}\n|(`+)([\s\S]*?[^`])\1(?!`)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|~~([^~]+)~~|\[([^\]]+)\]\(([^)\s]+)\)/;
 
 function inline(words) {
   const found = INLINE.exec(words);
@@ -11,8 +11,8 @@ function inline(words) {
     : strong !== undefined ? h("strong", {}, inline(strong))
       : em !== undefined ? h("em", {}, inline(em))
         : del !== undefined ? h("del", {}, inline(del))
-          : h("a", { href }, inline(label));
-  return [...inline(words.slice(0, found.index)), node, ...inline(words.slice(found.index + all.length))];
+          : h("a", { href }, inline(label ?? ""));
+  return [...inline(words.slice(0, found.index)), ...(all.startsWith("  ") ? [h("br"), "\n"] : [node]), ...inline(words.slice(found.index + all.length))];
 }
 
 function copyText(words) {
