@@ -102,6 +102,7 @@ pub(super) fn attach(app: &App, slug: Option<&str>, wants_json: bool) -> Result<
         ask::attach(&app.flows, slug, listener, &person)
     })?;
     let outcome = &answered.outcome;
+    // What is in already needs no next command but for the push, which the error tells.
     if outcome.hunks.is_empty() || wants_json {
         return Ok(print(app, wants_json, &answered));
     }

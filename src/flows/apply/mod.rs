@@ -43,6 +43,7 @@ pub(in crate::flows) use work::Work;
 pub(in crate::flows) use work::no_commit;
 
 pub use crate::policy::ApplyMode;
+pub use land::Recovered;
 pub use proposal::Found;
 pub use proposal::Proposal;
 pub use proposal::Unplaced;
@@ -274,7 +275,7 @@ pub(in crate::flows) fn clean_files(session: &Session, scanner: &Scanner) -> Res
 }
 
 /// Puts right what a killed process left in this worktree. Returns what was done; `None` when there was nothing.
-pub fn recover(flows: &Flows, ask: Ask<'_>) -> Result<Option<String>, Failure> {
+pub fn recover(flows: &Flows, ask: Ask<'_>) -> Result<Option<Recovered>, Failure> {
     let repository = flows.repository()?;
     let home = flows.home()?;
     let _lock = ApplyLock::take(&repository)?;
