@@ -42,10 +42,18 @@ fn expect_quiet(env: &TestEnv, told: &str) {
     }
 }
 
+/// How somebody goes on after a kill.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Next {
+    Recover,
+    Attach,
+    Again,
+}
+
 #[test]
 fn a_kill_at_any_moment_loses_nothing_and_sends_nothing_twice() {
-    let (mut landed, mut sent_once, mut attached) = (0, 0, 0);
-    let count = sequences(4, |seed| {
+    let (mut landed, mut sent, mut attached, mut again) = (0, 0, 0, 0);
+    let count = sequences(6, |seed| {
         let mut random = Random::new(seed);
         let world = World::new([&*answer(&format!("{ONE}{OUTSIDE}")), &*answer(LEXER)]);
         let head = world.env.head();
@@ -56,39 +64,59 @@ fn a_kill_at_any_moment_loses_nothing_and_sends_nothing_twice() {
         }
         let _ = child.kill();
         child.wait().unwrap();
-        expect_quiet(&world.env, &format!("seed {seed}"));
-        // Nothing that was put back by the next command is lost, and nothing is half in.
-        assert_eq!(world.oracle(&["apply", "--recover"]).code, 0, "seed {seed}");
-        assert_eq!(world.env.git(&["status", "--short"]), "", "seed {seed}");
-        let texts: Vec<String> = world.sent();
-        assert!(texts.len() <= 2, "seed {seed}: {texts:#?}");
-        if world.env.head() != head {
-            landed += 1;
-            assert_eq!(world.env.git(&["rev-parse", "HEAD~"]), head, "seed {seed}");
-            assert!(world.env.git(&["show", "HEAD:src/lexer.rs"]).contains("more"), "seed {seed}");
-            return;
-        }
-        let sessions = world.env.root().join("home/.oracle/sessions");
-        if !sessions.join("cut-off/session.json").is_file() {
-            return;
-        }
-        let shown = world.oracle(&["session", "show", "cut-off"]);
-        assert_eq!(shown.code, 0, "seed {seed}: {}", shown.shown());
+        let next = [Next::Recover, Next::Attach, Next::Again][random.below(3)];
+        let told = format!("seed {seed}, {next:?}");
+        expect_quiet(&world.env, &told);
         let before = world.sent().len();
-        sent_once += usize::from(before > 0);
-        let ran = world.oracle(&["session", "attach", "cut-off", "--json"]);
-        assert_eq!(world.sent().len(), before, "seed {seed}: it was sent again");
-        if [0, 2].contains(&ran.code) {
-            attached += 1;
-            let landed = world.oracle(&["apply", "--from-session", "cut-off", "--apply-mode", "commit"]);
-            assert_eq!(landed.code, 0, "seed {seed}: {}", landed.shown());
-            assert!(world.env.git(&["show", "HEAD:src/parser.rs"]).contains("uno();"), "seed {seed}");
-        } else {
-            assert!(ran.stderr.contains("hint: "), "seed {seed}: {}", ran.shown());
+        assert!(before <= 2, "{told}: {:#?}", world.sent());
+        sent += usize::from(before > 0);
+        let is_in = world.env.head() != head;
+        landed += usize::from(is_in);
+        let session = world.env.root().join("home/.oracle/sessions/cut-off");
+        let is_kept = session.join("session.json").is_file();
+        if is_kept {
+            let shown = world.oracle(&["session", "show", "cut-off"]);
+            assert_eq!(shown.code, 0, "{told}: {}", shown.shown());
+            let page = session.join("page.html");
+            let rendered = world.oracle(&["session", "render", "cut-off", "--output", page.to_str().unwrap()]);
+            assert_eq!(rendered.code, 0, "{told}: {}", rendered.shown());
         }
-        expect_quiet(&world.env, &format!("seed {seed}"));
+        match next {
+            Next::Attach if is_kept => {
+                let ran = world.oracle(&["session", "attach", "cut-off", "--json"]);
+                assert_eq!(world.sent().len(), before, "{told}: it was sent again");
+                match ran.code {
+                    0 | 2 if !is_in => {
+                        attached += 1;
+                        let ran = world.oracle(&["apply", "--from-session", "cut-off", "--apply-mode", "commit"]);
+                        assert_eq!(ran.code, 0, "{told}: {}", ran.shown());
+                        assert!(world.env.git(&["show", "HEAD:src/parser.rs"]).contains("uno();"), "{told}");
+                    }
+                    0 => {}
+                    9 => assert_eq!(ran.json()["commitSha"], json!(world.env.head()), "{told}"),
+                    _ => assert!(ran.stderr.contains("hint: "), "{told}: {}", ran.shown()),
+                }
+            }
+            Next::Again if !is_in => {
+                again += 1;
+                let ran = world.review(&["--apply-mode", "commit"]);
+                assert_eq!(ran.code, 0, "{told}: {}", ran.shown());
+                assert!(world.pushed("src/lexer.rs").contains("more"), "{told}");
+            }
+            _ => assert_eq!(world.oracle(&["apply", "--recover"]).code, 0, "{told}"),
+        }
+        // Nothing is half in.
+        assert_eq!(world.env.git(&["status", "--short"]), "", "{told}");
+        assert!(!world.env.repo().join(".git/oracle/apply").exists(), "{told}");
+        if is_in {
+            assert_eq!(world.env.git(&["rev-parse", "HEAD~"]), head, "{told}");
+            assert!(world.env.git(&["show", "HEAD:src/lexer.rs"]).contains("more"), "{told}");
+        }
+        expect_quiet(&world.env, &told);
     });
-    let told = format!("{count} kills: {landed} had landed, {sent_once} had sent, {attached} were picked up\n");
+    let told = format!(
+        "{count} kills: {landed} had landed, {sent} had sent, {attached} were picked up, {again} were begun again\n"
+    );
     std::io::stderr().write_all(told.as_bytes()).unwrap();
 }
 
