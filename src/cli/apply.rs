@@ -201,7 +201,7 @@ impl ApplyArgs {
 pub(super) fn apply(app: &App, args: ApplyArgs) -> Result<Exit, Failure> {
     if args.source.recover {
         match apply::recover(&app.flows, &terminal::confirm)? {
-            Some(done) => render::out(visible(&done)),
+            Some(done) => render::out(visible(&done.message)),
             None => render::out("there is nothing to put right here"),
         }
         return Ok(Exit::Success);

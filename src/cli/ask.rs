@@ -112,6 +112,7 @@ pub(super) fn attach(app: &App, slug: Option<&str>, wants_json: bool) -> Result<
         Attached::Ended { result, answer } => return Ok(print_ended(app, wants_json, &result, answer.as_deref())),
     };
     let outcome = &answered.outcome;
+    // What is in already needs no next command but for the push, which the error tells.
     if outcome.hunks.is_empty() || wants_json {
         return Ok(print(app, wants_json, &answered));
     }

@@ -135,7 +135,10 @@ pub(super) fn note(outcome: &Outcome) {
 }
 
 fn done(outcome: &Outcome) -> Option<String> {
-    let agreed = plural(outcome.hunks.iter().filter(|hunk| hunk.agreed).count() as u64, "hunk");
+    let agreed = match outcome.hunks.iter().filter(|hunk| hunk.agreed).count() {
+        0 => "the patch".to_owned(),
+        count => plural(count as u64, "hunk"),
+    };
     match (&outcome.commit, outcome.mode) {
         (Some(commit), _) => {
             let place = outcome.branch.as_deref().map(|branch| format!(" on {}", visible(branch))).unwrap_or_default();

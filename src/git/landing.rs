@@ -164,6 +164,11 @@ impl<'r> Landing<'r> {
         Ok(Landing { repository, directory, journal })
     }
 
+    /// Tells whether a landing is under way, or was cut off.
+    pub fn is_there(repository: &Repository) -> bool {
+        directory_of(repository).join("journal.json").exists()
+    }
+
     /// Returns the landing that somebody did not bring to its end. The caller holds the lock.
     pub fn left_behind(repository: &'r Repository) -> Result<Option<Self>, GitError> {
         let directory = directory_of(repository);

@@ -1,4 +1,4 @@
-//! Records of reviews: a blob for each tree that came out of one, below `refs/oracle/reviews/`.
+//! What reviews leave: a blob for each tree that came out of one, below `refs/oracle/reviews/`, and commits.
 
 use std::ffi::OsStr;
 
@@ -39,6 +39,22 @@ impl Repository {
     pub fn review_at(&self, id: Oid) -> Option<Vec<u8>> {
         self.objects.size(&id).filter(|size| *size <= MAX_RECORD_BYTES)?;
         self.objects.blob(&id).ok().map(|bytes| bytes.to_vec())
+    }
+
+    /// Returns the commit that a session made after `ground`, by its trailer; `None` when it made none.
+    pub fn commit_of_session(&self, ground: Oid, session: &str) -> Result<Option<Oid>, GitError> {
+        let is_plain = session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if !is_plain {
+            return Ok(None);
+        }
+        let trailer = format!("--grep=^Oracle-Session: {session}$");
+        let ground = format!("^{ground}");
+        let args = ["rev-list", "-n", "1", "--basic-regexp", &trailer, "--branches", "HEAD", &ground];
+        let finished = self.git().run(&args)?;
+        if !finished.succeeded() {
+            return Err(GitError::Failed { command: "rev-list".to_owned(), reason: first_line(&finished.stderr) });
+        }
+        Ok(Oid::from_hex(String::from_utf8_lossy(&finished.stdout).trim_end()))
     }
 
     /// Returns the tree of a commit.

@@ -105,6 +105,11 @@ impl Repository {
         self.branch_tips(&patterns.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
+    /// Tells whether a remote has a commit, as far as its branches that are followed here tell.
+    pub fn has_been_pushed(&self, commit_id: Oid, remote: &str) -> Result<bool, GitError> {
+        Ok(self.tracking_tips(remote, "")?.iter().any(|tip| self.is_ancestor(commit_id, *tip)))
+    }
+
     /// Returns which of `tips` reach commits that none of `known` reaches.
     pub fn news(&self, tips: &[Oid], known: &[Oid]) -> News {
         let mut history = History::new(&self.objects);

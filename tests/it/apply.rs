@@ -559,3 +559,20 @@ fn the_agreed_patch_is_all_that_is_printed() {
     let ran = env.oracle(&["apply", "--from-reply", "../reply.md", "--emit-diff-only"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.shown());
 }
+
+#[test]
+fn a_patch_from_which_a_secret_was_taken_out_is_not_the_patch() {
+    let env = TestEnv::new();
+    let token = git_oracle::secret::fill("ghp_<alnum:30><crc62>", 7);
+    let patch = env.patch(&format!("echo 'let key = \"{token}\";' >> src/parser.rs; echo '// x' >> src/lexer.rs"));
+    let before = env.everything();
+    let partial = apply(&env, 2, &["--patch", &patch, "--accept", "agreed", "--apply-mode", "check"]);
+    assert_eq!(verdicts(&partial), ["agreed src/lexer.rs", "rejected src/parser.rs"]);
+    let result = apply(&env, 3, &["--last", "--accept", "agreed", "--apply-mode", "commit"]);
+    assert_eq!(result["status"], json!("secret_detected"));
+    assert_eq!(env.everything(), before);
+    // Who writes the marker means it.
+    let patch = env.patch("echo '// ***REDACTED***' >> src/parser.rs");
+    apply(&env, 0, &["--patch", &patch, "--apply-mode", "check"]);
+    apply(&env, 0, &["--last", "--apply-mode", "check"]);
+}

@@ -21,6 +21,7 @@ use crate::support::Ran;
 use crate::support::Random;
 use crate::support::TestEnv;
 use crate::support::contract_with_tests;
+use crate::support::project_file;
 use crate::support::sequences;
 
 /// Starts a review in the background.
@@ -41,10 +42,18 @@ fn expect_quiet(env: &TestEnv, told: &str) {
     }
 }
 
+/// How somebody goes on after a kill.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Next {
+    Recover,
+    Attach,
+    Again,
+}
+
 #[test]
 fn a_kill_at_any_moment_loses_nothing_and_sends_nothing_twice() {
-    let (mut landed, mut sent_once, mut attached) = (0, 0, 0);
-    let count = sequences(4, |seed| {
+    let (mut landed, mut sent, mut attached, mut again) = (0, 0, 0, 0);
+    let count = sequences(6, |seed| {
         let mut random = Random::new(seed);
         let world = World::new([&*answer(&format!("{ONE}{OUTSIDE}")), &*answer(LEXER)]);
         let head = world.env.head();
@@ -55,39 +64,59 @@ fn a_kill_at_any_moment_loses_nothing_and_sends_nothing_twice() {
         }
         let _ = child.kill();
         child.wait().unwrap();
-        expect_quiet(&world.env, &format!("seed {seed}"));
-        // Nothing that was put back by the next command is lost, and nothing is half in.
-        assert_eq!(world.oracle(&["apply", "--recover"]).code, 0, "seed {seed}");
-        assert_eq!(world.env.git(&["status", "--short"]), "", "seed {seed}");
-        let texts: Vec<String> = world.sent();
-        assert!(texts.len() <= 2, "seed {seed}: {texts:#?}");
-        if world.env.head() != head {
-            landed += 1;
-            assert_eq!(world.env.git(&["rev-parse", "HEAD~"]), head, "seed {seed}");
-            assert!(world.env.git(&["show", "HEAD:src/lexer.rs"]).contains("more"), "seed {seed}");
-            return;
-        }
-        let sessions = world.env.root().join("home/.oracle/sessions");
-        if !sessions.join("cut-off/session.json").is_file() {
-            return;
-        }
-        let shown = world.oracle(&["session", "show", "cut-off"]);
-        assert_eq!(shown.code, 0, "seed {seed}: {}", shown.shown());
+        let next = [Next::Recover, Next::Attach, Next::Again][random.below(3)];
+        let told = format!("seed {seed}, {next:?}");
+        expect_quiet(&world.env, &told);
         let before = world.sent().len();
-        sent_once += usize::from(before > 0);
-        let ran = world.oracle(&["session", "attach", "cut-off", "--json"]);
-        assert_eq!(world.sent().len(), before, "seed {seed}: it was sent again");
-        if [0, 2].contains(&ran.code) {
-            attached += 1;
-            let landed = world.oracle(&["apply", "--from-session", "cut-off", "--apply-mode", "commit"]);
-            assert_eq!(landed.code, 0, "seed {seed}: {}", landed.shown());
-            assert!(world.env.git(&["show", "HEAD:src/parser.rs"]).contains("uno();"), "seed {seed}");
-        } else {
-            assert!(ran.stderr.contains("hint: "), "seed {seed}: {}", ran.shown());
+        assert!(before <= 2, "{told}: {:#?}", world.sent());
+        sent += usize::from(before > 0);
+        let is_in = world.env.head() != head;
+        landed += usize::from(is_in);
+        let session = world.env.root().join("home/.oracle/sessions/cut-off");
+        let is_kept = session.join("session.json").is_file();
+        if is_kept {
+            let shown = world.oracle(&["session", "show", "cut-off"]);
+            assert_eq!(shown.code, 0, "{told}: {}", shown.shown());
+            let page = session.join("page.html");
+            let rendered = world.oracle(&["session", "render", "cut-off", "--output", page.to_str().unwrap()]);
+            assert_eq!(rendered.code, 0, "{told}: {}", rendered.shown());
         }
-        expect_quiet(&world.env, &format!("seed {seed}"));
+        match next {
+            Next::Attach if is_kept => {
+                let ran = world.oracle(&["session", "attach", "cut-off", "--json"]);
+                assert_eq!(world.sent().len(), before, "{told}: it was sent again");
+                match ran.code {
+                    0 | 2 if !is_in => {
+                        attached += 1;
+                        let ran = world.oracle(&["apply", "--from-session", "cut-off", "--apply-mode", "commit"]);
+                        assert_eq!(ran.code, 0, "{told}: {}", ran.shown());
+                        assert!(world.env.git(&["show", "HEAD:src/parser.rs"]).contains("uno();"), "{told}");
+                    }
+                    0 => {}
+                    9 => assert_eq!(ran.json()["commitSha"], json!(world.env.head()), "{told}"),
+                    _ => assert!(ran.stderr.contains("hint: "), "{told}: {}", ran.shown()),
+                }
+            }
+            Next::Again if !is_in => {
+                again += 1;
+                let ran = world.review(&["--apply-mode", "commit"]);
+                assert_eq!(ran.code, 0, "{told}: {}", ran.shown());
+                assert!(world.pushed("src/lexer.rs").contains("more"), "{told}");
+            }
+            _ => assert_eq!(world.oracle(&["apply", "--recover"]).code, 0, "{told}"),
+        }
+        // Nothing is half in.
+        assert_eq!(world.env.git(&["status", "--short"]), "", "{told}");
+        assert!(!world.env.repo().join(".git/oracle/apply").exists(), "{told}");
+        if is_in {
+            assert_eq!(world.env.git(&["rev-parse", "HEAD~"]), head, "{told}");
+            assert!(world.env.git(&["show", "HEAD:src/lexer.rs"]).contains("more"), "{told}");
+        }
+        expect_quiet(&world.env, &told);
     });
-    let told = format!("{count} kills: {landed} had landed, {sent_once} had sent, {attached} were picked up\n");
+    let told = format!(
+        "{count} kills: {landed} had landed, {sent} had sent, {attached} were picked up, {again} were begun again\n"
+    );
     std::io::stderr().write_all(told.as_bytes()).unwrap();
 }
 
@@ -231,4 +260,140 @@ fn a_page_about_a_review_tells_everything_offline() {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("<script") && !page.contains("href=") && !page.contains("src=\"http"));
+}
+
+/// Kills a review, and what it started, as soon as `there` exists; `hold` makes it wait then.
+fn cut_off_at(world: &World, there: &std::path::Path) {
+    let mut child = start(world);
+    let began = Instant::now();
+    while !there.exists() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none(),
+            "it never got so far"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    for (pid, _) in processes_of(world.env.root()) {
+        let _ = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
+    }
+    child.wait().unwrap();
+    expect_quiet(&world.env, "after the kill");
+}
+
+/// A shell line that says that it is there and then stays, until the next time.
+fn hold(world: &World) -> (std::path::PathBuf, String) {
+    let there = world.env.root().join("there");
+    (there.clone(), format!("[ -e {0} ] || {{ touch {0}; exec sleep 600; }}\n", there.display()))
+}
+
+/// Picks the review up without a browser, and returns the result.
+fn attach_offline(world: &World, code: i32) -> Value {
+    let vars = [("PATH", &*world.path()), ("CHROMEDRIVER_PATH", "/nonexistent")];
+    let ran = world.env.oracle_with(&world.env.repo(), &["session", "attach", "cut-off", "--json"], &vars);
+    assert_eq!(ran.code, code, "{}", ran.shown());
+    let schema: Value = serde_json::from_str(&project_file("schemas/result.v1.json")).unwrap();
+    assert!(jsonschema::is_valid(&schema, &ran.json()), "{:#}", ran.json());
+    ran.json()
+}
+
+/// Returns everything there is, but for the records of reviews.
+fn everything(world: &World) -> String {
+    let all = world.env.everything();
+    all.lines().filter(|line| !line.contains("refs/oracle/reviews/")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_review_that_is_cut_off_during_its_tests_needs_no_browser_any_more() {
+    let world = World::new([&*answer(ONE)]);
+    let (there, line) = hold(&world);
+    world.env.write_executable(&world.env.root().join("bin/make"), &format!("#!/bin/sh\n{line}"));
+    let before = everything(&world);
+    cut_off_at(&world, &there);
+    assert_eq!(everything(&world), before);
+    let result = attach_offline(&world, 0);
+    assert_eq!((&result["status"], &result["applyMode"]), (&json!("success"), &json!("check")), "{result:#}");
+    assert_eq!(result["turns"], json!({"used": 1, "limit": 3, "limitHit": false}));
+    assert_eq!(everything(&world), before, "nothing lands that nobody asked for again");
+    assert_eq!(world.oracle(&["apply", "--last", "--apply-mode", "commit"]).code, 0);
+}
+
+#[test]
+fn a_review_that_is_cut_off_while_it_lands_is_put_back_or_is_in() {
+    // While the files change: the next review puts them back and does its work.
+    let world = World::new([&*answer(ONE)]);
+    let (there, line) = hold(&world);
+    world.env.user_hook(".git/hooks/pre-commit", &line);
+    let before = everything(&world);
+    cut_off_at(&world, &there);
+    assert_ne!(world.env.git(&["status", "--short"]), "");
+    let printed = world.oracle(&["review", "--print"]);
+    assert!(printed.code == 1 && printed.stderr.contains("git oracle apply --recover"), "{}", printed.shown());
+    let result = attach_offline(&world, 0);
+    assert_eq!((&result["status"], &result["diffApplied"]), (&json!("success"), &json!(false)), "{result:#}");
+    assert_eq!(everything(&world), before);
+    std::fs::remove_file(&there).unwrap();
+    std::fs::rename(world.env.root().join("home/.oracle/sessions/cut-off"), world.env.root().join("aside")).unwrap();
+    cut_off_at(&world, &there);
+    let ran = world.review(&["--apply-mode", "commit"]);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    assert!(ran.stderr.contains("everything is as it was before"), "{}", ran.stderr);
+    assert!(world.pushed("src/parser.rs").contains("uno();"));
+
+    // While it is pushed: the commit is made, and that is told.
+    let world = World::new([&*answer(ONE)]);
+    let (there, line) = hold(&world);
+    world.env.write_executable(&world.remote.join("hooks/pre-receive"), &format!("#!/bin/sh\n{line}"));
+    cut_off_at(&world, &there);
+    let result = attach_offline(&world, 9);
+    let facts = (&result["status"], &result["commitSha"], &result["pushed"], &result["applyMode"]);
+    assert_eq!(facts, (&json!("push_failed"), &json!(world.env.head()), &json!(false), &json!("commit")));
+    let again = world.oracle(&["session", "attach", "cut-off"]);
+    assert!(again.code == 1 && again.stderr.contains("has come to its end: push_failed"), "{}", again.shown());
+    world.env.git(&["push", "-q"]);
+    assert!(world.pushed("src/parser.rs").contains("uno();"));
+}
+
+#[test]
+fn every_step_in_the_ledger_is_a_place_to_go_on_from() {
+    let world = World::new([&*answer(&format!("{ONE}{OUTSIDE}")), &*answer(LEXER)]);
+    assert_eq!(world.review(&[]).code, 0);
+    let session = world.env.root().join("home/.oracle/sessions/under-review");
+    let ledger = std::fs::read_to_string(session.join("ledger.jsonl")).unwrap();
+    let mut document: Value = world.env.session("under-review", "session.json");
+    document["status"] = json!("running");
+    let lines: Vec<&str> = ledger.lines().collect();
+    let (mut turn, mut is_sent, mut seen) = (0, false, [0; 3]);
+    for count in 0..=lines.len() {
+        std::fs::write(session.join("ledger.jsonl"), format!("{}\n{{\"torn", lines[..count].join("\n"))).unwrap();
+        std::fs::write(session.join("session.json"), document.to_string()).unwrap();
+        let step = count.checked_sub(1).map(|at| serde_json::from_str::<Value>(lines[at]).unwrap()["step"].clone());
+        match step.as_ref().and_then(Value::as_str) {
+            Some("intent") => (turn, is_sent) = (turn + 1, false),
+            Some("sending") => is_sent = true,
+            _ => {}
+        }
+        // Between these two the page is asked again, and one place is as good as another.
+        if matches!(step.as_ref().and_then(Value::as_str), Some("sent" | "committed" | "address" | "typed")) {
+            continue;
+        }
+        let reached = if is_sent { turn } else { turn.max(1) - 1 };
+        let ran = world.oracle(&["session", "attach", "under-review", "--json"]);
+        seen[reached] += 1;
+        let told = format!("after {count} of {} steps, {step:?}: {}", lines.len(), ran.shown());
+        if reached == 0 {
+            assert!(ran.code == 1 && ran.stderr.contains("hint: Ask again: git oracle review"), "{told}");
+            continue;
+        }
+        if ran.code == 10 {
+            assert!(ran.stderr.contains("given the conversation no address"), "{told}");
+            continue;
+        }
+        assert_eq!(ran.code, [0, 2, 0][reached], "{told}");
+        assert_eq!(ran.json()["turns"]["used"], json!(reached), "{told}");
+        let patch = std::fs::read_to_string(session.join("diff.patch")).unwrap();
+        assert!(patch.contains("uno();") && !patch.contains("README"), "{told}");
+        assert_eq!(patch.contains("more"), reached == 2, "{told}");
+    }
+    assert!(seen.iter().all(|count| *count > 1), "{seen:?}");
+    assert_eq!(world.sent().len(), 2, "nothing was sent again");
 }

@@ -23,12 +23,24 @@ use crate::system::Group;
 /// A message names so many files, then a count.
 const SHOWN_FILES: usize = 10;
 
-/// Puts right what an earlier process left when it was killed. Returns what was done, in a sentence.
-pub(super) fn recover(repository: &Repository, aside: &Path, ask: Ask<'_>) -> Result<Option<String>, Trouble> {
+/// What became of a patch whose process was killed while it landed.
+pub struct Recovered {
+    /// The session that it came from.
+    pub session: String,
+    /// All of it is in.
+    pub is_in: bool,
+    /// What was done, in a sentence.
+    pub message: String,
+}
+
+/// Puts right what an earlier process left when it was killed.
+pub(super) fn recover(repository: &Repository, aside: &Path, ask: Ask<'_>) -> Result<Option<Recovered>, Trouble> {
     let Some(landing) = Landing::left_behind(repository)? else { return Ok(None) };
     let session = landing.session().to_owned();
     landing.break_stale_locks()?;
-    Ok(Some(match landing.look()? {
+    let left = landing.look()?;
+    let is_in = left == Left::Done;
+    let message = match left {
         Left::Done => {
             landing.finish()?;
             format!("the patch of the session {session}, which was cut off at the end, is wholly in")
@@ -49,7 +61,8 @@ pub(super) fn recover(repository: &Repository, aside: &Path, ask: Ask<'_>) -> Re
                 repository.git_dir.join("oracle/apply").display()
             )));
         }
-    }))
+    };
+    Ok(Some(Recovered { session, is_in, message }))
 }
 
 /// Asks whether files that somebody edited after a kill shall stay as they are.

@@ -23,6 +23,7 @@ use std::time::Instant;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::base::Sha256Hex;
 use crate::evidence::Session;
 use crate::evidence::Shelf;
 use crate::evidence::slug;
@@ -33,6 +34,7 @@ use crate::flows::Flows;
 use crate::flows::Kind;
 use crate::flows::gate::MAX_PATCH_BYTES;
 use crate::git::ApplyLock;
+use crate::secret::REDACTED;
 use crate::secret::Scanner;
 use crate::system;
 
@@ -43,6 +45,7 @@ pub(in crate::flows) use work::Work;
 pub(in crate::flows) use work::no_commit;
 
 pub use crate::policy::ApplyMode;
+pub use land::Recovered;
 pub use proposal::Found;
 pub use proposal::Proposal;
 pub use proposal::Unplaced;
@@ -241,6 +244,7 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
                 session.write("response-1.md", &scanner.redact(text).0)?;
                 Proposal::of_reply(text, repository.head()?, base.as_deref(), repository, &request.terms)?
             }
+            (Source::Session(_), Some(path), _) => Proposal::of_patch(kept_patch(path)?),
             (_, Some(path), _) => Proposal::of_patch(system::read_limited(path, MAX_PATCH_BYTES)?),
             _ => Proposal::default(),
         };
@@ -274,7 +278,7 @@ pub(in crate::flows) fn clean_files(session: &Session, scanner: &Scanner) -> Res
 }
 
 /// Puts right what a killed process left in this worktree. Returns what was done; `None` when there was nothing.
-pub fn recover(flows: &Flows, ask: Ask<'_>) -> Result<Option<String>, Failure> {
+pub fn recover(flows: &Flows, ask: Ask<'_>) -> Result<Option<Recovered>, Failure> {
     let repository = flows.repository()?;
     let home = flows.home()?;
     let _lock = ApplyLock::take(&repository)?;
@@ -294,6 +298,23 @@ fn session_patch(home: &Path, name: Option<&str>) -> Result<PathBuf, Failure> {
     };
     let session = found.ok_or_else(|| missing().hinted("git oracle session list"))?;
     Ok(session.directory.join("diff.patch"))
+}
+
+/// Reads the patch of a session. One from which a secret was taken out is another one than was proposed.
+fn kept_patch(path: &Path) -> Result<Vec<u8>, Trouble> {
+    let patch = system::read_limited(path, MAX_PATCH_BYTES)?;
+    if !patch.windows(REDACTED.len()).any(|window| window == REDACTED) {
+        return Ok(patch);
+    }
+    let ledger = system::read_limited(&path.with_file_name("ledger.jsonl"), MAX_PATCH_BYTES).unwrap_or_default();
+    let lines = ledger.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let sha256 = json!(Sha256Hex::of(&patch));
+    if lines.into_iter().any(|line| line["facts"]["sha256"] == sha256) {
+        return Ok(patch);
+    }
+    let message = "a secret was taken out of this session's patch when it was kept, so it cannot be carried out";
+    Err(Trouble::new(Status::SecretDetected, "secret_detected", message)
+        .hinted("Take the patch from where it came from: git oracle apply --from-reply FILE"))
 }
 
 /// Puts down how it ended: what was left out makes a success a partial one.

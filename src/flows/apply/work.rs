@@ -51,6 +51,7 @@ use crate::git::ApplyLock;
 use crate::git::Became;
 use crate::git::Candidate;
 use crate::git::Desk;
+use crate::git::Landing;
 use crate::git::LandingMode;
 use crate::git::Pin;
 use crate::git::Repository;
@@ -241,10 +242,18 @@ impl<'a> Work<'a> {
         repository.work_tree()?;
         let lock = ApplyLock::take(repository)?;
         if let Some(done) = land::recover(repository, &self.session.directory.join("kept"), self.person.ask)? {
-            self.tell(&done);
-            outcome.notes.push(done);
+            self.tell(&done.message);
+            outcome.notes.push(done.message);
         }
         Ok(lock)
+    }
+
+    /// Puts right what a killed process left in the working tree, where it left something.
+    pub fn recover(&self, repository: &Repository, outcome: &mut Outcome) -> Result<(), Trouble> {
+        if Landing::is_there(repository) {
+            self.lock(repository, outcome)?;
+        }
+        Ok(())
     }
 
     /// Gives every hunk a verdict and returns what of the proposal gets in, for the files of `ground`.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::base::Oid;
+use crate::base::RepoPath;
 use crate::evidence::KeptSession;
 use crate::evidence::Session;
 use crate::evidence::Shelf;
@@ -19,10 +20,13 @@ use crate::flows::apply::ApplyMode;
 use crate::flows::apply::Files;
 use crate::flows::apply::Outcome;
 use crate::flows::apply::Person;
+use crate::flows::apply::Status;
 use crate::flows::apply::Terms;
 use crate::flows::apply::Trouble;
+use crate::flows::apply::Turns;
 use crate::flows::apply::Work;
 use crate::flows::ask::Answered;
+use crate::flows::review;
 use crate::flows::rounds::Trial;
 use crate::flows::session;
 use crate::flows::talk;
@@ -35,6 +39,8 @@ use crate::flows::talk::Wanted;
 use crate::flows::talk::engine::Engine;
 use crate::flows::talk::page;
 use crate::flows::talk::without_id;
+use crate::git::Landing;
+use crate::secret::REDACTED;
 use crate::secret::Scanner;
 use crate::system;
 use crate::transport::RequestId;
@@ -46,15 +52,27 @@ const POLL: Duration = Duration::from_millis(200);
 
 const MAX_TEXT_BYTES: u64 = 256 << 20;
 
-/// What the ledger tells about the last turn of a talk.
+/// What the ledger tells about a talk.
 struct Past {
-    id: RequestId,
-    turn: u32,
-    /// The page was told to send it, or may have been.
-    is_sent: bool,
+    turns: Vec<PastTurn>,
     address: Option<String>,
     /// A session on a grid that nobody has ended.
     remote: Option<(String, String)>,
+    /// What was found out about the last answer that was judged: it fell short.
+    fell_short: bool,
+    /// A patch of it got into the working tree.
+    is_in: bool,
+}
+
+/// What the ledger tells about one turn.
+#[derive(Clone)]
+struct PastTurn {
+    number: u32,
+    id: RequestId,
+    /// The page was told to send it, or may have been.
+    is_sent: bool,
+    /// Its answer is kept, and whole.
+    is_home: bool,
 }
 
 /// What became of a talk.
@@ -93,153 +111,296 @@ pub fn attach(
         std::thread::sleep(POLL);
         kept = session::find(flows, Some(&kept.slug))?;
     }
-    let refused = |message: &str, hint: &str| Err(Failure::new(Kind::Other, message).hinted(hint));
     // A run that ended by itself while somebody waited has said all there is; asked again, it is picked up.
     if kept.document["status"] == "success" || is_followed && kept.document["status"] != "running" {
-        return ended(&kept);
+        return as_it_ended(&kept);
     }
-    if kept.document["mode"] != "browser" {
-        return refused("only what was asked on a chat page can be picked up", "git oracle session show --last");
+    if !kept.document["mode"].is_string() {
+        return refused("nobody was asked in this session", "git oracle session show --last");
     }
-    let Some(past) = Past::of(&kept) else {
-        return refused("nothing was sent in this session", "Ask again: git oracle ask");
-    };
-    if let Some((endpoint, session_id)) = &past.remote {
+    let past = Past::of(&kept);
+    if let Some((endpoint, session_id)) = past.as_ref().and_then(|past| past.remote.as_ref()) {
         // It may be gone by itself.
         let _ = Endpoint::parse(endpoint).and_then(|endpoint| end_remote_session(&endpoint, session_id));
     }
-    if !past.is_sent {
-        return refused("nothing was sent in this session", "Ask again: git oracle ask");
+    let Some((past, last)) = past.and_then(|past| past.last_sent().map(|last| (past, last))) else {
+        let command = if is_review(&kept) { "git oracle review" } else { "git oracle ask" };
+        return refused("nothing was sent in this session", &format!("Ask again: {command}"));
+    };
+    if let Some(status) = ended(&kept) {
+        let hint = format!("git oracle session show {}", RepoPath::from(kept.slug.as_str()).typed());
+        return refused(&format!("this session has come to its end: {status}"), &hint);
     }
-    let Some(address) = past.address else {
-        let message = "the page had given the conversation no address yet, so it cannot be found again";
-        let hint = format!("Look for {} in the page's history. It is not sent again.", past.id);
-        return Err(Failure::new(Kind::Unavailable, message).hinted(hint));
-    };
-    let text = |field: &str| kept.document["options"][field].as_str().map(str::to_owned);
-    let wanted = Wanted {
-        url: text("url"),
-        page: kept.document["platform"].as_str().map(str::to_owned),
-        attach: text("attach"),
-        webdriver_url: None,
-        ..Wanted::default()
-    };
-    let config = flows.person()?;
-    let engine = Engine::choose(flows, &wanted, &config)?;
-    let Engine::Page(place) = &engine else {
-        return refused("only what was asked on a chat page can be picked up", "git oracle session show --last");
-    };
     let session = Session::reopen(&kept.directory, &kept.slug, &kept.created_at)?;
     system::watch_interrupts().map_err(|error| {
         Failure::new(Kind::Other, format!("failed to watch for Ctrl-C: {error}")).hinted("git oracle doctor")
     })?;
-    let guard = talk::rules(flows)?;
     let mut outcome = Outcome::new(ApplyMode::None, &session.slug);
-    outcome.heard.platform = Some(place.profile.name.clone());
-    outcome.heard.request_id = Some(past.id.to_string());
-    let parcel = Parcel { request: String::new(), typed: String::new(), attachments: Vec::new() };
-    let turn = Turn {
-        number: past.turn,
-        limit: past.turn,
-        session: &session,
-        parcel: &parcel,
-        id: &past.id,
-        clocks: engine.clocks(None, None),
-        snapshots: None,
-        scanner: guard.scanner(),
-        listener,
+    outcome.heard.platform = kept.document["platform"].as_str().map(str::to_owned);
+    outcome.heard.request_id = Some(last.id.to_string());
+    let limit = kept.document["turns"]["limit"].as_u64().and_then(|limit| limit.try_into().ok());
+    let turns = Turns { used: last.number, limit: limit.unwrap_or(last.number), limit_hit: false };
+    outcome.heard.turns = Some(turns);
+    let cut_off = CutOff { flows, kept: &kept, session: &session, past: &past, last: &last, person };
+    let (mut answer, mut found) = (None, past.address.clone());
+    let ended = match cut_off.landed(&mut outcome)? {
+        Some(ended) => ended,
+        None => cut_off.bring_home(listener, &mut found, &mut outcome).and_then(|mut heard| {
+            answer.clone_from(&heard.answer);
+            match heard.trouble.take() {
+                Some(trouble) => Err(trouble),
+                None => cut_off.judge(heard, &mut outcome),
+            }
+        }),
     };
-    let (mut conversation, mut found) = (None, Some(address.clone()));
-    let visit = page::Visit { conversation: &mut conversation, address: &mut found };
-    let ended = page::say(place, &page::Act::Resume(address), visit, &turn, &mut outcome);
-    drop(conversation);
-    let mut answer = None;
-    let ended = turn.hear(ended, &mut outcome).and_then(|mut heard| {
-        answer.clone_from(&heard.answer);
-        match heard.trouble.take() {
-            Some(trouble) => Err(trouble),
-            None => judge(flows, &kept, past.turn, heard, (&session, person), &mut outcome),
-        }
-    });
     apply::conclude(&mut outcome, ended, began);
+    if outcome.commit.is_some() && outcome.error.is_none() && past.fell_short {
+        outcome.status = Status::Partial;
+    }
     outcome.redact(&Scanner::built_in());
     apply::clean_files(&session, &Scanner::built_in())?;
     session.log(outcome.status.as_str());
     Files::default().write_documents(&session, &outcome)?;
     let mut document = kept.document.clone();
     document["status"] = json!(outcome.status.as_str());
+    document["turns"] = turns.to_json();
     document["options"]["conversation"] = json!(found);
     session.write_json("session.json", &document)?;
     Ok(Attached::PickedUp(Box::new(Answered { outcome, answer })))
 }
 
-/// Takes the patch of a session that was to carry it out as far as a candidate, with what its earlier answers brought.
-fn judge(
-    flows: &Flows,
-    kept: &KeptSession,
-    turn: u32,
-    last: Heard,
-    (session, person): (&Session, &Person<'_>),
-    outcome: &mut Outcome,
-) -> Result<(), Trouble> {
-    let options = &kept.document["options"];
-    let commit = options["commit"].as_str().and_then(Oid::from_hex);
-    let (Some(ground), true) = (commit, options["terms"].is_object()) else { return Ok(()) };
-    // How far it goes from here is for the person to say.
-    let mode = if options["terms"]["applyMode"] == "none" { ApplyMode::None } else { ApplyMode::Check };
-    let terms = Terms::kept(&options["terms"], mode);
-    let flows = &flows.rooted(kept.document["cwd"].as_str().map(Path::new));
-    let repository = flows.repository()?;
-    let (home, scanner) = (flows.home()?, Scanner::built_in());
-    outcome.mode = mode;
-    outcome.branch = repository.branch()?;
-    let mut replies = Vec::new();
-    for number in 1..turn {
-        let text = system::read_limited(&kept.directory.join(format!("response-{number}.md")), MAX_TEXT_BYTES)?;
-        let reply = Some(String::from_utf8_lossy(&text).into_owned());
-        replies.push(Heard { reply, answer: None, trouble: None });
+fn refused<T>(message: &str, hint: &str) -> Result<T, Failure> {
+    Err(Failure::new(Kind::Other, message).hinted(hint))
+}
+
+/// Returns how a talk ended by itself: then there is nothing to pick up. An answer may still come after a time limit or a
+/// fault.
+fn ended(kept: &KeptSession) -> Option<&str> {
+    let status = kept.document["status"].as_str()?;
+    let may_come = match status {
+        "running" | "timeout" | "unavailable" | "error" => true,
+        "partial" => kept.read("result.json").is_some_and(|result| result["error"]["kind"] == "timed_out"),
+        _ => false,
+    };
+    (!may_come).then_some(status)
+}
+
+/// Tells whether a session is one of `review`.
+fn is_review(kept: &KeptSession) -> bool {
+    kept.document["options"]["maxTurns"].is_number()
+}
+
+/// A talk that was cut off, and what is needed to go on with it.
+struct CutOff<'a> {
+    flows: &'a Flows,
+    kept: &'a KeptSession,
+    session: &'a Session,
+    past: &'a Past,
+    /// The last turn that was sent.
+    last: &'a PastTurn,
+    person: &'a Person<'a>,
+}
+
+impl CutOff<'_> {
+    /// Tells how it ended when it was cut off while its patch got in, or after that. Files that are half-way in are put back.
+    fn landed(&self, outcome: &mut Outcome) -> Result<Option<Result<(), Trouble>>, Failure> {
+        let terms = &self.kept.document["options"]["terms"];
+        let mode = match terms["applyMode"].as_str() {
+            Some("apply") => ApplyMode::Apply,
+            Some("commit") => ApplyMode::Commit,
+            _ => return Ok(None),
+        };
+        let flows = self.flows.rooted(self.kept.document["cwd"].as_str().map(Path::new));
+        let repository = flows.repository()?;
+        let recovered = if Landing::is_there(&repository) { apply::recover(&flows, self.person.ask)? } else { None };
+        if let Some(done) = &recovered {
+            self.session.log(&done.message);
+            outcome.note(&done.message);
+        }
+        let is_in = self.past.is_in || recovered.is_some_and(|done| done.is_in && done.session == self.kept.slug);
+        let commit = match self.ground() {
+            Some(ground) => repository.commit_of_session(ground, &self.kept.slug)?,
+            None => None,
+        };
+        if commit.is_none() && !(is_in && mode == ApplyMode::Apply) {
+            return Ok(None);
+        }
+        (outcome.diff_found, outcome.diff_validated, outcome.diff_applied) = (true, true, true);
+        (outcome.mode, outcome.branch) = (mode, repository.branch()?);
+        let Some(commit) = commit else {
+            outcome.note("its patch is in the working tree");
+            return Ok(Some(Ok(())));
+        };
+        outcome.commit = Some(commit.to_string());
+        if terms["push"] != true {
+            return Ok(Some(Ok(())));
+        }
+        let destination = outcome.branch.as_deref().map(|branch| repository.destination(branch)).transpose()?.flatten();
+        let is_pushed = match destination {
+            Some(destination) => repository.has_been_pushed(commit, &destination.remote)?,
+            None => false,
+        };
+        outcome.pushed = Some(is_pushed);
+        let message = "the commit is made and not pushed, because the run was cut off";
+        Ok(Some(match is_pushed {
+            true => Ok(()),
+            false => Err(Trouble::new(Status::PushFailed, "push_failed", message).hinted("git push")),
+        }))
     }
-    replies.push(last);
-    let work = Work::new(flows, &home, Some(&repository), session, (&terms, mode), person, &scanner);
-    let trial = Trial { work: &work, repository: &repository, ground };
-    trial.replay(replies, outcome)?.land(&work, outcome)
+
+    /// Returns the commit that was asked about.
+    fn ground(&self) -> Option<Oid> {
+        self.kept.document["options"]["commit"].as_str().and_then(Oid::from_hex)
+    }
+
+    /// Returns the last answer: as it is kept, else from the page.
+    fn bring_home(
+        &self,
+        listener: &Listener<'_>,
+        address: &mut Option<String>,
+        outcome: &mut Outcome,
+    ) -> Result<Heard, Trouble> {
+        if self.last.is_home {
+            let reply = self.kept_reply(self.last.number)?;
+            let answer = Some(without_id(&reply, &self.last.id).to_owned());
+            return Ok(Heard { reply: Some(reply), answer, trouble: None });
+        }
+        if self.kept.document["mode"] != "browser" {
+            let message = "only what was asked on a chat page can be picked up";
+            return Err(Failure::new(Kind::Other, message).hinted("git oracle session show --last").into());
+        }
+        let Some(place) = address.clone() else {
+            let message = "the page had given the conversation no address yet, so it cannot be found again";
+            let hint = format!("Look for {} in the page's history. It is not sent again.", self.last.id);
+            return Err(Trouble::new(Status::Unavailable, "navigation_lost", message).hinted(hint));
+        };
+        let text = |field: &str| self.kept.document["options"][field].as_str().map(str::to_owned);
+        let wanted = Wanted {
+            url: text("url"),
+            page: self.kept.document["platform"].as_str().map(str::to_owned),
+            attach: text("attach"),
+            webdriver_url: None,
+            ..Wanted::default()
+        };
+        let engine = Engine::choose(self.flows, &wanted, &self.flows.person()?)?;
+        let Engine::Page(page) = &engine else {
+            return Err(Failure::new(Kind::Other, "only what was asked on a chat page can be picked up").into());
+        };
+        let guard = talk::rules(self.flows)?;
+        let parcel = Parcel { request: String::new(), typed: String::new(), attachments: Vec::new() };
+        let turn = Turn {
+            number: self.last.number,
+            limit: outcome.heard.turns.map_or(self.last.number, |turns| turns.limit),
+            session: self.session,
+            parcel: &parcel,
+            id: &self.last.id,
+            clocks: engine.clocks(None, None),
+            snapshots: None,
+            scanner: guard.scanner(),
+            listener,
+        };
+        let mut conversation = None;
+        let visit = page::Visit { conversation: &mut conversation, address };
+        let ended = page::say(page, &page::Act::Resume(place), visit, &turn, outcome);
+        drop(conversation);
+        turn.hear(ended, outcome)
+    }
+
+    /// Reads an answer that came home before.
+    fn kept_reply(&self, number: u32) -> Result<String, Trouble> {
+        let text = system::read_limited(&self.kept.directory.join(format!("response-{number}.md")), MAX_TEXT_BYTES)?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        // What was in its place would get into a file in its name.
+        if text.contains(&*String::from_utf8_lossy(REDACTED)) {
+            let message =
+                format!("a secret was taken out of answer {number} when it was kept, so it cannot be judged again");
+            return Err(Trouble::new(Status::SecretDetected, "secret_detected", message).hinted("Ask again."));
+        }
+        Ok(text)
+    }
+
+    /// Takes the patch of a session that was to carry it out as far as a candidate, with what its earlier answers brought.
+    fn judge(&self, last: Heard, outcome: &mut Outcome) -> Result<(), Trouble> {
+        let options = &self.kept.document["options"];
+        let (Some(ground), true) = (self.ground(), options["terms"].is_object()) else { return Ok(()) };
+        // How far it goes from here is for the person to say.
+        let mode = if options["terms"]["applyMode"] == "none" { ApplyMode::None } else { ApplyMode::Check };
+        let terms = Terms::kept(&options["terms"], mode);
+        let flows = &self.flows.rooted(self.kept.document["cwd"].as_str().map(Path::new));
+        let repository = flows.repository()?;
+        let (home, scanner) = (flows.home()?, Scanner::built_in());
+        outcome.mode = mode;
+        outcome.branch = repository.branch()?;
+        let mut replies = Vec::new();
+        // An answer that was never looked at for a patch had none that could be trusted.
+        for turn in self.past.turns.iter().filter(|turn| turn.number < self.last.number && turn.is_home) {
+            let reply = Some(self.kept_reply(turn.number)?);
+            replies.push((turn.number, Heard { reply, answer: None, trouble: None }));
+        }
+        replies.push((self.last.number, last));
+        let work = Work::new(flows, &home, Some(&repository), self.session, (&terms, mode), self.person, &scanner);
+        let trial = Trial { work: &work, repository: &repository, ground };
+        let ended = trial.replay(replies, outcome)?;
+        if let Some(tree_id) = ended.tree().filter(|_| is_review(self.kept)) {
+            review::keep_record(&repository, tree_id, ground, &work.law()?, outcome)?;
+        }
+        ended.land(&work, outcome)
+    }
 }
 
 /// Returns what was written down when it ended.
-fn ended(kept: &KeptSession) -> Result<Attached, Failure> {
+fn as_it_ended(kept: &KeptSession) -> Result<Attached, Failure> {
     let result = kept.read("result.json").ok_or_else(|| {
         let message = format!("the session says how it ended, but its result.json cannot be read: {}", kept.slug);
         Failure::new(Kind::Other, message).hinted(format!("git oracle session show {}", kept.slug))
     })?;
-    let past = Past::of(kept);
-    let turn = past.as_ref().map_or(1, |past| past.turn);
+    let last = Past::of(kept).and_then(|past| past.last_sent());
+    let turn = last.as_ref().map_or(1, |last| last.number);
     let text = system::read_limited(&kept.directory.join(format!("response-{turn}.md")), MAX_TEXT_BYTES).ok();
     let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let answer = text.map(|text| past.map_or_else(|| text.clone(), |past| without_id(&text, &past.id).to_owned()));
+    let answer = text.map(|text| last.map_or_else(|| text.clone(), |last| without_id(&text, &last.id).to_owned()));
     Ok(Attached::Ended { result, answer })
 }
 
 impl Past {
     fn of(kept: &KeptSession) -> Option<Self> {
-        let bytes = system::read_limited(&kept.directory.join("ledger.jsonl"), MAX_TEXT_BYTES).unwrap_or_default();
+        let bytes = system::read_limited(&kept.directory.join("ledger.jsonl"), MAX_TEXT_BYTES).ok()?;
         // A last line that was cut off by a kill says nothing.
         let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        let id = RequestId::parse(kept.document["options"]["requestId"].as_str()?)?;
-        let mut past = Past { id, turn: 1, is_sent: false, address: None, remote: None };
+        let mut past = Past { turns: Vec::new(), address: None, remote: None, fell_short: false, is_in: false };
         for line in lines {
-            let fact = |name: &str| line["facts"][name].as_str().map(str::to_owned);
-            match line["step"].as_str() {
-                Some("intent") => {
-                    past.id = fact("requestId").and_then(|id| RequestId::parse(&id)).unwrap_or(past.id);
-                    past.turn = line["facts"]["turn"].as_u64().and_then(|turn| turn.try_into().ok()).unwrap_or(1);
-                    past.is_sent = false;
-                }
-                Some("sending" | "sent" | "committed") => past.is_sent = true,
-                Some("address") => past.address = fact("url"),
-                Some("remote") => past.remote = fact("endpoint").zip(fact("sessionId")),
-                _ => {}
-            }
+            past.add(line["step"].as_str().unwrap_or_default(), &line["facts"]);
         }
         Some(past)
+    }
+
+    fn add(&mut self, step: &str, facts: &Value) {
+        let fact = |name: &str| facts[name].as_str().map(str::to_owned);
+        let number = facts["turn"].as_u64().and_then(|turn| turn.try_into().ok());
+        match step {
+            "intent" => {
+                if let Some(id) = fact("requestId").and_then(|id| RequestId::parse(&id)) {
+                    self.turns.push(PastTurn { number: number.unwrap_or(1), id, is_sent: false, is_home: false });
+                }
+            }
+            "sending" | "sent" | "committed" => {
+                self.turns.last_mut().into_iter().for_each(|turn| turn.is_sent = true);
+            }
+            // What is looked through for a patch was kept before.
+            "extracted" => {
+                let turn = self.turns.iter_mut().find(|turn| Some(turn.number) == number);
+                turn.into_iter().for_each(|turn| turn.is_home = true);
+            }
+            "judged" => self.fell_short = !facts["shortfall"].is_null(),
+            "applied" => self.is_in = true,
+            "address" => self.address = fact("url"),
+            "remote" => self.remote = fact("endpoint").zip(fact("sessionId")),
+            _ => {}
+        }
+    }
+
+    /// Returns the last turn that was sent. Nothing was said after it, or it was not sent.
+    fn last_sent(&self) -> Option<PastTurn> {
+        self.turns.iter().rev().find(|turn| turn.is_sent).cloned()
     }
 }

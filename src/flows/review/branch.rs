@@ -11,6 +11,7 @@ use crate::flows::apply::push::why_protected;
 use crate::flows::apply::push::why_shared;
 use crate::git::ApplyLock;
 use crate::git::Destination;
+use crate::git::Landing;
 use crate::git::Repository;
 use crate::policy::RepoConfig;
 use crate::system::Environment;
@@ -137,6 +138,10 @@ fn refused(message: &str) -> Trouble {
 /// What is not committed would not be reviewed, and would be in the way of what comes back.
 fn check_clean(repository: &Repository) -> Result<(), Trouble> {
     let dirty = |message: String| Trouble::new(Status::Error, "dirty_tree", message);
+    if Landing::is_there(repository) {
+        let message = "a patch was cut off while it got into the working tree".to_owned();
+        return Err(dirty(message).hinted("git oracle apply --recover"));
+    }
     if let Some(what) = repository.under_way() {
         return Err(dirty(format!("{what} is under way here")).hinted("Finish or abort it: git status"));
     }
@@ -167,8 +172,7 @@ fn make_seen(
         return Err(refused("the branch is not pushed, and there is no remote to push it to")
             .hinted("git remote add origin URL, then git oracle review --push-first"));
     };
-    let tips = repository.tracking_tips(&destination.remote, "")?;
-    if tips.iter().any(|tip| repository.is_ancestor(head, *tip)) {
+    if repository.has_been_pushed(head, &destination.remote)? {
         return Ok(());
     }
     if !wishes.push_first {

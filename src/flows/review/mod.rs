@@ -53,6 +53,7 @@ use branch::Wishes;
 
 pub(in crate::flows) use proof::is_record_of;
 pub(in crate::flows) use proof::is_required;
+pub(in crate::flows) use proof::keep as keep_record;
 pub(in crate::flows) use proof::violation;
 
 /// What to review, whom to ask, and how far to go.
@@ -119,6 +120,7 @@ pub fn run(flows: &Flows, request: &Request, listener: &Listener<'_>, person: &P
             repository.map_err(|failure| Trouble { kind: "not_a_repository", ..Trouble::from(failure) })?;
         repository.work_tree()?;
         let work = Work::new(flows, &home, Some(&repository), &session, (&request.terms, mode), person, &scanner);
+        work.recover(&repository, &mut outcome)?;
         // What would stop it at the end is found out before anything is sent.
         let law = work.law()?;
         if mode > ApplyMode::None {

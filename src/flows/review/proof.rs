@@ -24,7 +24,7 @@ use crate::system;
 const FORMAT: &str = "git-oracle review 1";
 
 /// Keeps the record of a tree that came out of a review of `commit_id`.
-pub(super) fn keep(
+pub(in crate::flows) fn keep(
     repository: &Repository,
     tree_id: Oid,
     commit_id: Oid,

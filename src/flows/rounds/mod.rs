@@ -107,11 +107,11 @@ impl Rounds<'_, '_> {
 }
 
 impl Trial<'_> {
-    /// Takes answers that came home before as far as they go, in their order. Nothing is asked.
-    pub fn replay(&self, replies: Vec<Heard>, outcome: &mut Outcome) -> Result<Ended, Trouble> {
+    /// Takes the answers of these turns as far as they go, in their order. Nothing is asked.
+    pub fn replay(&self, replies: Vec<(u32, Heard)>, outcome: &mut Outcome) -> Result<Ended, Trouble> {
         let mut standing = Standing::new(self.ground);
         let mut shortfall = None;
-        for (turn, heard) in (1..).zip(replies) {
+        for (turn, heard) in replies {
             shortfall = self.hear(turn, heard, &mut standing, outcome)?;
         }
         self.ended(standing, shortfall, outcome)

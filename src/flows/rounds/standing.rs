@@ -4,7 +4,10 @@
 //! for the files as the answers before would leave them. What several answers change is joined: the later one has the
 //! last word on the lines that both touch. The tests decide whether the whole is right.
 
+use serde_json::json;
+
 use crate::base::Oid;
+use crate::base::Sha256Hex;
 use crate::flows::Failure;
 use crate::flows::apply::Chosen;
 use crate::flows::apply::HunkVerdict;
@@ -59,6 +62,7 @@ impl Good {
         (outcome.diff_found, outcome.diff_validated, outcome.diff_reason) = (true, true, None);
         outcome.apply_error = None;
         let path = work.session.write("diff.patch", &work.scanner.redact(&self.patch).0)?;
+        work.session.record("agreed", json!({"sha256": Sha256Hex::of(&self.patch)}))?;
         outcome.diff_path = Some(path.display().to_string());
         outcome.patch_bytes = Some(self.patch.len() as u64);
         Ok(())
