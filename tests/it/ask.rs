@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::support::Ran;
 use crate::support::TestEnv;
 use crate::support::project_file;
+use crate::support::unzip;
 
 const ANSWER: &str = "{{REQUEST_ID}}\n\nUse `split`:\n\n```rust\nlet parts = line.split(',');\n```\n\n{{REQUEST_ID}}";
 
@@ -95,6 +96,58 @@ fn no_secret_reaches_the_page() {
     assert!(record.prompts[0].text.contains("***REDACTED***") && !record.prompts[0].text.contains(&token));
     let left = env.sh(&format!("grep -rl {token} $HOME/.oracle/sessions || true")).stdout;
     assert_eq!(left, "", "the secret is kept nowhere");
+}
+
+#[test]
+fn no_secret_of_a_file_or_its_name_reaches_the_page() {
+    let env = TestEnv::new();
+    let page = Rehearsal::start(Script::answering([ANSWER])).unwrap();
+    let token = |seed| git_oracle::secret::fill("ghp_<alnum:30><crc62>", seed);
+    let (inside, name) = (token(7), token(8));
+    env.write("src/config.rs", &format!("const TOKEN: &str = \"{inside}\";\n"));
+    env.write(&format!("src/{name}.rs"), "fn named() {}\n");
+    for format in ["text", "zip"] {
+        for flags in [&[][..], &["--sanitize-prompt"]] {
+            let bundle = ["-p", "Read this.", "--browser-bundle-files", "src/", "--browser-bundle-format", format];
+            let ran = ask(&env, &page, &[&bundle[..], flags].concat());
+            assert!(!ran.shown().contains(&inside) && !ran.shown().contains(&name), "{format}: {}", ran.shown());
+        }
+    }
+    let record = page.record();
+    assert!(!record.prompts.is_empty(), "what has no secret in it goes out");
+    let mut sent = String::new();
+    for prompt in &record.prompts {
+        sent.push_str(&prompt.text);
+        for file in &prompt.files {
+            for (name, content) in unzip(&file.content) {
+                sent.push_str(&format!("{name}\n{}", String::from_utf8_lossy(&content)));
+            }
+        }
+    }
+    assert!(sent.contains("fn parse()"), "the other files are there: {sent}");
+    assert!(!sent.contains(&inside) && !sent.contains(&name), "{sent}");
+    let left = env.sh(&format!("grep -rlE '{inside}|{name}' $HOME/.oracle/sessions || true")).stdout;
+    assert_eq!(left, "", "it is kept nowhere");
+}
+
+#[test]
+fn a_run_says_that_it_waits_for_another() {
+    let env = TestEnv::new();
+    let late = Reply { start_ms: 1_500, ..Reply::of(ANSWER) };
+    let page = Rehearsal::start(Script { replies: vec![late, Reply::of(ANSWER)], ..Script::default() }).unwrap();
+    assert_eq!(ask(&env, &page, &["-p", "First", "--detach"]).code, 0);
+    // The first one has a browser when it has typed.
+    let ledger = env.root().join("home/.oracle/sessions/under-test/ledger.jsonl");
+    while !std::fs::read_to_string(&ledger).is_ok_and(|text| text.contains("\"typed\"")) {
+        std::thread::yield_now();
+    }
+    let second = ask(&env, &page, &["-p", "Second"]);
+    assert_eq!(second.code, 0, "{}", second.shown());
+    let log = env.root().join("home/.oracle/sessions/under-test-2/output.log");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("waiting for process ") && log.contains("starting the browser"), "{log}");
+    assert_eq!(env.expect(0, &["session", "attach", "under-test"]).code, 0);
+    assert_eq!(page.record().prompts.len(), 2);
 }
 
 #[test]

@@ -96,6 +96,9 @@ pub(in crate::flows) fn say(
 
 /// Starts the browser.
 fn start(page: &ChatPage, ledger: &Ledger<'_>, outcome: &mut Outcome) -> Result<Conversation, Fault> {
+    if let Some(pid) = page.launch.waits_for() {
+        ledger.turn.tell(&format!("waiting for process {pid}, which uses the browser's profile"));
+    }
     ledger.turn.tell("starting the browser");
     let browser = Browser::start(&page.launch)?;
     outcome.heard.start_ms = Some(millis(ledger.began));

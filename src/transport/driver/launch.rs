@@ -72,6 +72,14 @@ impl Launch {
         self
     }
 
+    /// Returns the process of ours that uses the profile now.
+    pub fn waits_for(&self) -> Option<u32> {
+        match &self.source {
+            Source::Own { profile, .. } => profile.user().ok().flatten(),
+            _ => None,
+        }
+    }
+
     /// Waits so long for a profile that another of our runs uses.
     pub const fn patient(mut self, limit: Duration) -> Self {
         if let Source::Own { patience, .. } = &mut self.source {
