@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 use std::time::Instant;
 
-use serde_json::Value;
 use serde_json::json;
 
 use crate::base::Oid;
@@ -34,6 +33,8 @@ use crate::flows::talk::Turn;
 use crate::flows::talk::Wanted;
 use crate::flows::talk::conclude;
 use crate::flows::talk::engine::Engine;
+use crate::flows::talk::left::Left;
+use crate::flows::talk::left::ledger;
 use crate::flows::talk::page;
 use crate::flows::talk::without_id;
 use crate::secret::Scanner;
@@ -55,7 +56,7 @@ struct Past {
     is_sent: bool,
     address: Option<String>,
     /// A session on a grid that nobody has ended.
-    remote: Option<(String, String)>,
+    remote: Option<Left>,
 }
 
 /// Waits for a run that is at work, or brings home the answer of one that was cut off.
@@ -93,9 +94,9 @@ pub fn attach(
     let Some(past) = Past::of(&kept) else {
         return refused("nothing was sent in this session", "Ask again: git oracle ask");
     };
-    if let Some((endpoint, session_id)) = &past.remote {
+    if let Some(left) = &past.remote {
         // It may be gone by itself.
-        let _ = Endpoint::parse(endpoint).and_then(|endpoint| end_remote_session(&endpoint, session_id));
+        let _ = Endpoint::parse(&left.endpoint).and_then(|endpoint| end_remote_session(&endpoint, &left.id));
     }
     if !past.is_sent {
         return refused("nothing was sent in this session", "Ask again: git oracle ask");
@@ -141,7 +142,9 @@ pub fn attach(
     let (mut conversation, mut found) = (None, Some(address.clone()));
     let visit = page::Visit { conversation: &mut conversation, address: &mut found };
     let ended = page::say(place, &page::Act::Resume(address), visit, &turn, &mut outcome);
-    drop(conversation);
+    if let Some(conversation) = conversation {
+        talk::left::close(conversation, &session);
+    }
     let mut answer = None;
     let ended = turn.hear(ended, &mut outcome).and_then(|mut heard| {
         answer.clone_from(&heard.answer);
@@ -208,12 +211,10 @@ fn finished(kept: &KeptSession) -> Result<Answered, Failure> {
 
 impl Past {
     fn of(kept: &KeptSession) -> Option<Self> {
-        let bytes = system::read_limited(&kept.directory.join("ledger.jsonl"), MAX_TEXT_BYTES).unwrap_or_default();
-        // A last line that was cut off by a kill says nothing.
-        let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let lines = ledger(kept);
         let id = RequestId::parse(kept.document["options"]["requestId"].as_str()?)?;
-        let mut past = Past { id, turn: 1, is_sent: false, address: None, remote: None };
-        for line in lines {
+        let mut past = Past { id, turn: 1, is_sent: false, address: None, remote: Left::of(&lines) };
+        for line in &lines {
             let fact = |name: &str| line["facts"][name].as_str().map(str::to_owned);
             match line["step"].as_str() {
                 Some("intent") => {
@@ -223,7 +224,6 @@ impl Past {
                 }
                 Some("sending" | "sent" | "committed") => past.is_sent = true,
                 Some("address") => past.address = fact("url"),
-                Some("remote") => past.remote = fact("endpoint").zip(fact("sessionId")),
                 _ => {}
             }
         }
