@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::base::parse_strict;
 use crate::evidence::EvidenceError;
+use crate::evidence::Session;
 use crate::evidence::session::MARK;
 use crate::system;
 
@@ -38,6 +39,11 @@ impl Shelf {
     /// Returns the shelf in the home of a person.
     pub fn of(home: &Path) -> Self {
         Shelf { directory: home.join("sessions") }
+    }
+
+    /// Returns the shelf on which a session lies.
+    pub fn around(session: &Session) -> Self {
+        Shelf { directory: session.directory.parent().unwrap_or(Path::new("/")).to_owned() }
     }
 
     /// Returns every session, the oldest first.
@@ -132,7 +138,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::evidence::Session;
 
     #[test]
     fn sessions_are_ours_dated_and_in_order() {

@@ -10,6 +10,7 @@ use std::time::Instant;
 use git_oracle::transport::rehearsal::Rehearsal;
 use git_oracle::transport::rehearsal::Reply;
 use git_oracle::transport::rehearsal::Script;
+use serde_json::Value;
 
 use crate::browser_ends::GONE;
 use crate::browser_ends::processes_of;
@@ -62,16 +63,8 @@ impl World {
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    fn session(&self) -> std::path::PathBuf {
-        self.env.root().join("home/.oracle/sessions/cut-off")
-    }
-
-    /// Returns the steps that were written down, the last one perhaps cut off.
     fn steps(&self) -> Vec<String> {
-        let text = std::fs::read_to_string(self.session().join("ledger.jsonl")).unwrap_or_default();
-        let step =
-            |line: &str| serde_json::from_str::<serde_json::Value>(line).ok()?["step"].as_str().map(str::to_owned);
-        text.lines().filter_map(step).collect()
+        steps(&self.env, "cut-off")
     }
 
     fn sends(&self) -> usize {
@@ -113,6 +106,23 @@ impl World {
     }
 }
 
+/// Returns the steps that a session has written down.
+pub fn steps(env: &TestEnv, slug: &str) -> Vec<String> {
+    let ledger = env.root().join("home/.oracle/sessions").join(slug).join("ledger.jsonl");
+    let text = std::fs::read_to_string(ledger).unwrap_or_default();
+    // The last line may be cut off.
+    let step = |line: &str| serde_json::from_str::<Value>(line).ok()?["step"].as_str().map(str::to_owned);
+    text.lines().filter_map(step).collect()
+}
+
+/// Waits until a run that is at work has written down this step.
+pub fn await_step(env: &TestEnv, child: &mut Child, slug: &str, step: &str) {
+    while !steps(env, slug).iter().any(|seen| seen == step) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was at {step}");
+        std::thread::yield_now();
+    }
+}
+
 /// Returns what lies where temporary files go, besides the world itself.
 fn temporary(root: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(root).unwrap().flatten();
@@ -135,7 +145,7 @@ fn a_kill_at_every_step_leaves_nothing_and_sends_nothing_twice() {
         assert!(has("sending") || before == 0, "{told}: it was sent before that was written down");
         sent += before;
         let list = world.env.expect(0, &["session", "list"]);
-        if !world.session().join("session.json").is_file() {
+        if !world.env.root().join("home/.oracle/sessions/cut-off/session.json").is_file() {
             return;
         }
         assert!(list.stdout.contains("cut-off"), "{told}: {}", list.shown());
@@ -160,10 +170,7 @@ fn a_kill_at_every_step_leaves_nothing_and_sends_nothing_twice() {
 fn what_is_attached_lies_only_where_the_browser_is_guarded() {
     let world = World::new();
     let mut child = world.start();
-    while !world.steps().iter().any(|step| step == "typed") {
-        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::yield_now();
-    }
+    await_step(&world.env, &mut child, "cut-off", "typed");
     // One directory, and that is the one whose guard outlives us.
     let found = temporary(world.env.root());
     let guarded = processes_of(world.env.root()).into_iter().any(|(_, arguments)| {

@@ -191,21 +191,41 @@ fn two_runs_on_one_profile_take_turns_or_say_so() {
     second.unwrap();
 }
 
+/// A WebDriver that is none of ours, whose browsers have their files here.
+pub struct RemoteDriver {
+    child: std::process::Child,
+    pub endpoint: Endpoint,
+}
+
+impl RemoteDriver {
+    pub fn start(dir: &Path) -> Self {
+        let mut command = std::process::Command::new(machine().driver().unwrap());
+        command.arg("--port=0").env("TMPDIR", dir).stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("successfully on port ") {
+            line.clear();
+            assert!(std::io::BufRead::read_line(&mut said, &mut line).unwrap() > 0);
+        }
+        let port = line.trim_end().trim_end_matches('.').rsplit(' ').next().unwrap();
+        let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).unwrap();
+        RemoteDriver { child, endpoint }
+    }
+}
+
+impl Drop for RemoteDriver {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
 fn a_remote_browser_gets_files_and_its_session_ends() {
     let dir = tempfile::tempdir().unwrap();
-    let mut driver = std::process::Command::new(machine().driver().unwrap());
-    driver.arg("--port=0").env("TMPDIR", dir.path()).stdout(std::process::Stdio::piped());
-    let mut driver = driver.spawn().unwrap();
-    let mut said = std::io::BufReader::new(driver.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("successfully on port ") {
-        line.clear();
-        assert!(std::io::BufRead::read_line(&mut said, &mut line).unwrap() > 0);
-    }
-    let port = line.trim_end().trim_end_matches('.').rsplit(' ').next().unwrap();
-    let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).unwrap();
-
+    let driver = RemoteDriver::start(dir.path());
+    let endpoint = driver.endpoint.clone();
     let browser = Browser::start(&Launch::remote(endpoint.clone())).unwrap();
     browser.goto(&serve(PAGE), LIMIT).unwrap();
     let file = Enclosure { name: "größe 1.txt", bytes: b"content\n" };
@@ -222,7 +242,4 @@ fn a_remote_browser_gets_files_and_its_session_ends() {
     end_remote_session(&kept, &id).unwrap();
     end_remote_session(&kept, &id).unwrap();
     assert_eq!(browser.title().unwrap_err().kind, FaultKind::BrowserCrashed);
-    drop(browser);
-    driver.kill().unwrap();
-    driver.wait().unwrap();
 }

@@ -14,7 +14,6 @@ use git_oracle::system;
 use git_oracle::transport::Browser;
 use git_oracle::transport::Fault;
 use git_oracle::transport::FaultKind;
-use git_oracle::transport::driver::Endpoint;
 use git_oracle::transport::driver::Launch;
 use git_oracle::transport::driver::parse_address;
 use serde_json::Value;
@@ -60,6 +59,11 @@ fn is_guard(arguments: &str) -> bool {
 
 fn is_driver(arguments: &str) -> bool {
     arguments.contains("chromedriver --port=0") && !arguments.contains(" guard ")
+}
+
+/// Returns how many browsers have their files here.
+pub fn browsers_of(dir: &Path) -> usize {
+    processes_of(dir).iter().filter(|(_, arguments)| is_browser(arguments)).count()
 }
 
 fn is_browser(arguments: &str) -> bool {
@@ -140,13 +144,12 @@ fn say(word: &str, rest: &str) {
 fn holds_a_browser() {
     let Some(dir) = std::env::var_os("HOLD_BROWSER_IN").map(PathBuf::from) else { return };
     let way = std::env::var("HOLD_BROWSER_WAY").unwrap();
-    if way == "heeds signals" || way.starts_with("grid ") {
+    if way == "heeds signals" {
         system::watch_interrupts().unwrap();
     }
     say("begin", "");
     let launch = match way.split_once(' ') {
         Some(("visits", address)) => Launch::attach(machine(), parse_address(address).unwrap()),
-        Some(("grid", address)) => Launch::remote(Endpoint::parse(address).unwrap()),
         _ if way == "waits for its turn" => launch(&dir).patient(3 * LIMIT),
         _ => launch(&dir),
     };

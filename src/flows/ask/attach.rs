@@ -37,6 +37,8 @@ use crate::flows::talk::Progress;
 use crate::flows::talk::Turn;
 use crate::flows::talk::Wanted;
 use crate::flows::talk::engine::Engine;
+use crate::flows::talk::left::Left;
+use crate::flows::talk::left::ledger;
 use crate::flows::talk::page;
 use crate::flows::talk::without_id;
 use crate::git::Landing;
@@ -57,7 +59,7 @@ struct Past {
     turns: Vec<PastTurn>,
     address: Option<String>,
     /// A session on a grid that nobody has ended.
-    remote: Option<(String, String)>,
+    remote: Option<Left>,
     /// What was found out about the last answer that was judged: it fell short.
     fell_short: bool,
     /// A patch of it got into the working tree.
@@ -119,9 +121,9 @@ pub fn attach(
         return refused("nobody was asked in this session", "git oracle session show --last");
     }
     let past = Past::of(&kept);
-    if let Some((endpoint, session_id)) = past.as_ref().and_then(|past| past.remote.as_ref()) {
+    if let Some(left) = past.as_ref().and_then(|past| past.remote.as_ref()) {
         // It may be gone by itself.
-        let _ = Endpoint::parse(endpoint).and_then(|endpoint| end_remote_session(&endpoint, session_id));
+        let _ = Endpoint::parse(&left.endpoint).and_then(|endpoint| end_remote_session(&endpoint, &left.id));
     }
     let Some((past, last)) = past.and_then(|past| past.last_sent().map(|last| (past, last))) else {
         let command = if is_review(&kept) { "git oracle review" } else { "git oracle ask" };
@@ -302,7 +304,9 @@ impl CutOff<'_> {
         let mut conversation = None;
         let visit = page::Visit { conversation: &mut conversation, address };
         let ended = page::say(page, &page::Act::Resume(place), visit, &turn, outcome);
-        drop(conversation);
+        if let Some(conversation) = conversation {
+            talk::left::close(conversation, self.session);
+        }
         turn.hear(ended, outcome)
     }
 
@@ -364,11 +368,10 @@ fn as_it_ended(kept: &KeptSession) -> Result<Attached, Failure> {
 
 impl Past {
     fn of(kept: &KeptSession) -> Option<Self> {
-        let bytes = system::read_limited(&kept.directory.join("ledger.jsonl"), MAX_TEXT_BYTES).ok()?;
-        // A last line that was cut off by a kill says nothing.
-        let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        let mut past = Past { turns: Vec::new(), address: None, remote: None, fell_short: false, is_in: false };
-        for line in lines {
+        let lines = ledger(kept);
+        let remote = Left::of(&lines);
+        let mut past = Past { turns: Vec::new(), address: None, remote, fell_short: false, is_in: false };
+        for line in &lines {
             past.add(line["step"].as_str().unwrap_or_default(), &line["facts"]);
         }
         Some(past)
@@ -394,7 +397,6 @@ impl Past {
             "judged" => self.fell_short = !facts["shortfall"].is_null(),
             "applied" => self.is_in = true,
             "address" => self.address = fact("url"),
-            "remote" => self.remote = fact("endpoint").zip(fact("sessionId")),
             _ => {}
         }
     }

@@ -3,13 +3,14 @@
 //! - `engine`: which of the two, and where; `parcel`: exactly what is sent in one turn
 //! - `transfer`: what is sent, looked through, written down and approved before
 //! - `page`, `api`: one turn with either
-//! - `record`: what `session.json` says about it
+//! - `record`: what `session.json` says about it; `left`: what killed runs left elsewhere
 //!
 //! Nothing is sent that was not scanned, and what was scanned is what is sent: a parcel is made once and never again.
 //! Whoever talks makes a [`Draft`] for each turn and hands it to [`Talk::say`].
 
 mod api;
 pub(in crate::flows) mod engine;
+pub(in crate::flows) mod left;
 pub(in crate::flows) mod page;
 mod parcel;
 mod record;
@@ -259,7 +260,7 @@ impl<'a> Talk<'a> {
     /// Ends the browser, or leaves the one that was attached to.
     pub fn close(&mut self) {
         if let Some(conversation) = self.conversation.take() {
-            conversation.close();
+            left::close(conversation, self.terms.session);
         }
     }
 }

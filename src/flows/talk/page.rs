@@ -17,6 +17,7 @@ use crate::flows::apply::millis;
 use crate::flows::talk::Ended;
 use crate::flows::talk::Turn;
 use crate::flows::talk::engine::ChatPage;
+use crate::flows::talk::left;
 use crate::transport::Browser;
 use crate::transport::CompletionPath;
 use crate::transport::Enclosure;
@@ -82,7 +83,7 @@ pub(in crate::flows) fn say(
         }
         Err(broken) => {
             keep_picture(&conversation, &ledger, outcome);
-            conversation.close();
+            left::close(conversation, turn.session);
             let has_text = broken.partial.is_some();
             (broken.partial.map(|answer| *answer), Some(trouble_of(broken.fault, has_text)))
         }
@@ -96,6 +97,9 @@ pub(in crate::flows) fn say(
 
 /// Starts the browser.
 fn start(page: &ChatPage, ledger: &Ledger<'_>, outcome: &mut Outcome) -> Result<Conversation, Fault> {
+    if let Some(endpoint) = page.launch.endpoint() {
+        left::end_all(ledger.turn.session, endpoint);
+    }
     if let Some(pid) = page.launch.waits_for() {
         ledger.turn.tell(&format!("waiting for process {pid}, which uses the browser's profile"));
     }

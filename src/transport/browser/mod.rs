@@ -50,6 +50,9 @@ const SPARE: Duration = Duration::from_secs(1);
 /// What a driver may take longer than it was told.
 const GRACE: Duration = Duration::from_secs(3);
 const CLOSING: Duration = Duration::from_secs(2);
+/// The same for a remote driver, which may be busy with a wait that was given up. A grid forgets what it was asked for by
+/// somebody who has gone, so this is waited for.
+const CLOSING_AFAR: Duration = Duration::from_secs(3);
 
 /// The name under which WebDriver passes elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -223,8 +226,39 @@ impl Browser {
         Ok(handle.to_owned())
     }
 
-    /// Ends the session and everything that was started for it.
-    pub fn close(self) {}
+    /// Ends the session and everything that was started for it. Returns whether the driver said that it has ended.
+    pub fn close(mut self) -> bool {
+        self.end()
+    }
+
+    /// Tells whether the browser is behind a remote WebDriver.
+    pub(in crate::transport) const fn is_remote(&self) -> bool {
+        matches!(self.source, Source::Remote(_))
+    }
+
+    fn end(&mut self) -> bool {
+        let visits = matches!(self.source, Source::Visited { .. });
+        if visits && !self.is_stuck.get() {
+            let _ = self.run("close our tab", CLOSING, Command::delete("window"));
+        }
+        let limit = if self.is_remote() { CLOSING_AFAR } else { CLOSING };
+        let has_ended = match (self.client.take(), &self.source) {
+            (None, _) => false,
+            (Some(client), Source::Remote(endpoint)) if self.is_stuck.get() => {
+                // The client would wait in line behind the command that was given up.
+                drop(client);
+                delete_session(&self.runtime, endpoint, &self.session_id, limit).is_ok()
+            }
+            (Some(_), _) if self.is_stuck.get() => false,
+            (Some(client), _) => {
+                let closing = async move { client.close().await };
+                let closed = self.runtime.block_on(async { tokio::time::timeout(limit, closing).await });
+                matches!(closed, Ok(Ok(())))
+            }
+        };
+        self.guarded.take();
+        has_ended
+    }
 
     fn enter_tab_of_our_own(&self) -> Result<(), Fault> {
         let handle = self.new_tab()?;
@@ -292,32 +326,11 @@ impl Browser {
         let guarded = guarded.as_ref().ok_or_else(|| crashed("the browser has ended, so it can be given no file"))?;
         Ok(guarded.temporary().join(format!("file-{number}")))
     }
-
-    fn is_remote(&self) -> bool {
-        matches!(self.source, Source::Remote(_))
-    }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let visits = matches!(self.source, Source::Visited { .. });
-        if visits && !self.is_stuck.get() {
-            let _ = self.run("close our tab", CLOSING, Command::delete("window"));
-        }
-        if let Some(client) = self.client.take() {
-            if self.is_stuck.get() {
-                // The client would wait in line behind the command that was given up.
-                drop(client);
-                if let Source::Remote(endpoint) = &self.source {
-                    // It is heard when the driver is free again, whether or not we wait for it.
-                    let _ = delete_session(&self.runtime, endpoint, &self.session_id, CLOSING);
-                }
-            } else {
-                let closing = async move { client.close().await };
-                let _ = self.runtime.block_on(async { tokio::time::timeout(CLOSING, closing).await });
-            }
-        }
-        self.guarded.take();
+        self.end();
     }
 }
 

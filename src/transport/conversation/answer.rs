@@ -30,6 +30,8 @@ use crate::transport::profile::Element;
 
 /// One wait in the page. Longer ones die on a grid; between two there is room for everything else.
 const SLICE: Duration = Duration::from_secs(20);
+/// The same in a remote browser, whose session can be ended only between two.
+const SLICE_AFAR: Duration = Duration::from_secs(2);
 /// How often progress is told at most.
 const NEWS: Duration = Duration::from_secs(1);
 /// How often what there is so far is brought home.
@@ -159,7 +161,7 @@ impl Conversation {
     ) -> Result<CompletionPath, Fault> {
         loop {
             let left = clocks.answer.saturating_sub(waiting.sent.elapsed());
-            let mut slice = SLICE.min(left);
+            let mut slice = if self.browser.is_remote() { SLICE_AFAR } else { SLICE }.min(left);
             if let (Some(every), Some(due)) = (self.snapshots, waiting.snapshot_due) {
                 if due <= Instant::now() {
                     let html = self.snapshot()?;

@@ -136,9 +136,9 @@ impl Conversation {
         self.browser.screenshot()
     }
 
-    /// Ends the browser, or leaves the one that was attached to.
-    pub fn close(self) {
-        self.browser.close();
+    /// Ends the browser, or leaves the one that was attached to. Returns whether a remote session is known to have ended.
+    pub fn close(self) -> bool {
+        self.browser.is_remote() & self.browser.close()
     }
 
     fn note_address(&mut self, url: &str, follow: &mut Follow<'_>) -> Result<(), Fault> {

@@ -64,6 +64,14 @@ impl Launch {
         Launch { source: Source::Remote(endpoint), session_limit: REMOTE_SESSION }
     }
 
+    /// Returns the address of a remote WebDriver.
+    pub const fn endpoint(&self) -> Option<&Endpoint> {
+        match &self.source {
+            Source::Remote(endpoint) => Some(endpoint),
+            _ => None,
+        }
+    }
+
     /// Shows the window of a browser of ours.
     pub const fn headful(mut self, yes: bool) -> Self {
         if let Source::Own { headful, .. } = &mut self.source {
