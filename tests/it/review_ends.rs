@@ -42,6 +42,10 @@ fn expect_quiet(env: &TestEnv, told: &str) {
     }
 }
 
+fn lines(path: &std::path::Path) -> usize {
+    std::fs::read(path).map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count())
+}
+
 /// How somebody goes on after a kill.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Next {
@@ -57,22 +61,29 @@ fn a_kill_at_any_moment_loses_nothing_and_sends_nothing_twice() {
         let mut random = Random::new(seed);
         let world = World::new([&*answer(&format!("{ONE}{OUTSIDE}")), &*answer(LEXER)]);
         let head = world.env.head();
+        let session = world.env.root().join("home/.oracle/sessions/cut-off");
+        // The log gets a line at each step, and a moment after a line is somewhere in the step.
+        let (steps, moment) = (random.below(30), Duration::from_millis(random.below(80) as u64));
         let mut child = start(&world);
-        let until = Instant::now() + Duration::from_millis(random.below(3000) as u64);
+        while lines(&session.join("output.log")) < steps && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let until = Instant::now() + moment;
         while Instant::now() < until && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
         let _ = child.kill();
         child.wait().unwrap();
+        let last = std::fs::read_to_string(session.join("output.log")).unwrap_or_default();
+        let last = last.lines().last().unwrap_or_default().to_owned();
         let next = [Next::Recover, Next::Attach, Next::Again][random.below(3)];
-        let told = format!("seed {seed}, {next:?}");
+        let told = format!("seed {seed}, {next:?} after {last}");
         expect_quiet(&world.env, &told);
         let before = world.sent().len();
         assert!(before <= 2, "{told}: {:#?}", world.sent());
         sent += usize::from(before > 0);
         let is_in = world.env.head() != head;
         landed += usize::from(is_in);
-        let session = world.env.root().join("home/.oracle/sessions/cut-off");
         let is_kept = session.join("session.json").is_file();
         if is_kept {
             let shown = world.oracle(&["session", "show", "cut-off"]);
