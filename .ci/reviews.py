@@ -118,6 +118,7 @@ def main():
         validate = jsonschema.Draft202012Validator(json.loads((CI.parent / "schemas/result.v1.json").read_text()))
     except ImportError:
         validate = None
+        print("warning: result.json is not held against its schema, python has no jsonschema", file=sys.stderr)
     chosen = [(page, story) for page in PAGES for story in STORIES
               if not args.names or any(name in f"{page}-{story[0]}" for name in args.names)]
     with tempfile.TemporaryDirectory() as folder:

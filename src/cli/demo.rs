@@ -6,6 +6,7 @@ use crate::base::visible;
 use crate::cli::App;
 use crate::cli::Exit;
 use crate::cli::render;
+use crate::cli::terminal;
 use crate::flows::Failure;
 use crate::flows::demo;
 
@@ -20,12 +21,21 @@ pub(super) struct DemoArgs {}
 pub(super) fn demo(app: &App, _: &DemoArgs) -> Result<Exit, Failure> {
     let began = Instant::now();
     let stage = demo::Stage::build(&app.flows)?;
+    let shows = !app.quiet && terminal::is_attended();
     let kept = stage.play(
         &mut |scene| {
             render::out(format!("# {}", scene.story));
             render::command(&scene.command());
         },
+        &mut |state| {
+            if shows {
+                render::progress(state);
+            }
+        },
         &mut |_, ended| {
+            if shows {
+                render::end_progress();
+            }
             ended.output.lines().for_each(|line| render::out(visible(line)));
             if ended.code != 0 {
                 render::out(format!("(exit code {})", ended.code));

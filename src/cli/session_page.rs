@@ -18,7 +18,8 @@ h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem;border-bottom:1px solid 
 table{border-collapse:collapse}td,th{text-align:left;padding:.2rem .8rem .2rem 0;vertical-align:top}th{color:#5b6470;font-weight:500}\
 pre{background:#f5f6f8;padding:.8rem;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}\
 .agreed,.passed,.success{color:#11703a}.rejected,.failed,.timeout,.error{color:#b02020}\
-.add{color:#11703a}.del{color:#b02020}img{max-width:100%;border:1px solid #d0d4da}summary{cursor:pointer}\
+.add{color:#11703a}.del{color:#b02020}img{max-width:100%;border:1px solid #d0d4da}summary{cursor:pointer}details{margin-top:1.2rem}\
+summary h2{display:inline;border:0}\
 @media(prefers-color-scheme:dark){body{background:#16181c;color:#dfe3e8}pre{background:#22262c}th{color:#98a2b0}}";
 
 /// Returns the page.
@@ -57,11 +58,14 @@ fn write_page(page: &mut String, story: &Story) -> std::fmt::Result {
         write_violations(page, list(&result["gate"], "violations"))?;
     }
     if let Some(metrics) = story.metrics.as_ref().and_then(Value::as_object) {
-        let known: Vec<_> = metrics.iter().filter(|(_, value)| !value.is_null()).collect();
+        let known: Vec<_> =
+            MEASURES.iter().filter_map(|(name, words)| Some((name, words, metrics.get(*name)?.as_u64()?))).collect();
         if !known.is_empty() {
-            page.push_str("<h2>Timing</h2>\n<table>\n");
-            for (name, value) in known {
-                writeln!(page, "<tr><th>{}</th><td>{}</td></tr>", escaped(name), escaped(&value.to_string()))?;
+            page.push_str("<h2>Timing and counts</h2>\n<table>\n");
+            for (name, words, value) in known {
+                let unit = if name.ends_with("Ms") { " ms" } else { "" };
+                let unit = if name.ends_with("Bytes") { " bytes" } else { unit };
+                writeln!(page, "<tr><th>{words}</th><td>{value}{unit}</td></tr>")?;
             }
             page.push_str("</table>\n");
         }
@@ -76,6 +80,24 @@ fn write_page(page: &mut String, story: &Story) -> std::fmt::Result {
     page.push_str("</body></html>\n");
     Ok(())
 }
+
+/// The measures in the order in which things happen; `metrics.json` has them sorted by name.
+const MEASURES: [(&str, &str); 14] = [
+    ("startMs", "browser started"),
+    ("readyMs", "page ready"),
+    ("typeMs", "typed"),
+    ("firstTokenMs", "first word"),
+    ("streamMs", "answer"),
+    ("quietMs", "quiet until the end was sure"),
+    ("captureMs", "captured"),
+    ("extractMs", "patch found and judged"),
+    ("testMs", "tests"),
+    ("applyMs", "brought in"),
+    ("mutations", "changes of the page"),
+    ("promptBytes", "size of the prompt"),
+    ("responseBytes", "size of the answer"),
+    ("attachments", "attachments"),
+];
 
 fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value[field].as_array().map_or(&[], Vec::as_slice)
@@ -135,14 +157,14 @@ fn write_text(page: &mut String, text: &Excerpt) -> std::fmt::Result {
     // What a person came for is open; the rest is a click away.
     let open = if text.name.ends_with(".md") || text.name == "diff.patch" { " open" } else { "" };
     let cut = if text.is_cut { " (its beginning)" } else { "" };
-    write!(
-        page,
-        "<details{open}><summary><h2 style=\"display:inline\">{}{cut}</h2></summary><pre>",
-        escaped(&text.name)
-    )?;
-    let is_patch = text.name.ends_with(".patch");
+    write!(page, "<details{open}><summary><h2>{}{cut}</h2></summary><pre>", escaped(&text.name))?;
+    // In an answer the patch stands in a fence.
+    let mut is_patch = text.name.ends_with(".patch");
     for line in text.text.lines() {
         let shown = escaped(line);
+        if text.name.ends_with(".md") && line.starts_with("```") {
+            is_patch = !is_patch && line.trim_start_matches('`').starts_with("diff");
+        }
         match line.as_bytes().first() {
             Some(b'+') if is_patch => writeln!(page, "<span class=\"add\">{shown}</span>")?,
             Some(b'-') if is_patch => writeln!(page, "<span class=\"del\">{shown}</span>")?,

@@ -4,6 +4,9 @@
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::flows::Failure;
 use crate::flows::Flows;
@@ -45,6 +48,12 @@ impl Scene {
     }
 }
 
+/// How often whoever watches is told where a scene stands.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The session of the review.
+const SLUG: &str = "greet-the-world";
+
 /// How a scene ended.
 pub struct Ended {
     pub output: String,
@@ -73,9 +82,9 @@ const ANSWERS: [&str; 2] = [
 The greeting should end like a sentence, and the manual should say so.
 
 ```diff
-diff --git a/src/greeting.txt b/src/greeting.txt
---- a/src/greeting.txt
-+++ b/src/greeting.txt
+diff --git a/src/greet/hello.txt b/src/greet/hello.txt
+--- a/src/greet/hello.txt
++++ b/src/greet/hello.txt
 @@ -1 +1 @@
 -Hello, world
 +Hello, world!
@@ -93,10 +102,10 @@ diff --git a/docs/manual.txt b/docs/manual.txt
 Then the rule goes where the patch may go.
 
 ```diff
-diff --git a/src/rules.txt b/src/rules.txt
+diff --git a/src/greet/rules.txt b/src/greet/rules.txt
 new file mode 100644
 --- /dev/null
-+++ b/src/rules.txt
++++ b/src/greet/rules.txt
 @@ -0,0 +1 @@
 +End with an exclamation mark.
 ```
@@ -118,7 +127,7 @@ impl Stage {
         system::create_new_private_dir(&root)?;
         let stage = Stage { root, program, page, keep };
         system::create_private_dir(&stage.repository())?;
-        stage.write("src/greeting.txt", "Hello\n")?;
+        stage.write("src/greet/hello.txt", "Hello\n")?;
         stage.write("docs/manual.txt", "How to greet\n")?;
         for args in [
             &["init", "-q", "-b", "main"] as &[&str],
@@ -142,7 +151,7 @@ impl Stage {
     fn scenes(&self) -> Vec<Scene> {
         let url = self.page.url();
         let page = self.keep.join("review.html").display().to_string();
-        let test = "grep -q world src/greeting.txt";
+        let test = "grep -q world src/greet/hello.txt";
         vec![
             Scene::new("A repository gets hooks and a place for contracts.", 0, &["oracle", "init"]),
             Scene::new(
@@ -155,19 +164,19 @@ impl Stage {
                     "--task",
                     "Greet the world",
                     "--allow",
-                    "src/",
+                    "src/greet",
                     "--test",
                     test,
                     "--activate",
                 ],
             ),
             Scene::new(
-                "An assistant edits src/greeting.txt, and docs/manual.txt on the way. The commit is refused.",
+                "An assistant edits src/greet/hello.txt, and docs/manual.txt on the way. The commit is refused.",
                 1,
                 &["commit", "-q", "-a", "-m", "Greet the world"],
             )
             .after(|stage| {
-                stage.write("src/greeting.txt", "Hello, world\n")?;
+                stage.write("src/greet/hello.txt", "Hello, world\n")?;
                 stage.write("docs/manual.txt", "How to greet, and how to skip the tests\n")
             }),
             Scene::new("Why?", 0, &["oracle", "contract", "explain", "docs/manual.txt"]),
@@ -203,7 +212,7 @@ impl Stage {
             Scene::new(
                 "The commit is on the remote, and leads back to its evidence.",
                 0,
-                &["--git-dir=../origin.git", "log", "-1", "--stat", "--format=%h %s%n%n%b", "feature/greet"],
+                &["-C", "../origin.git", "log", "-1", "--stat", "feature/greet"],
             ),
             Scene::new(
                 "CI judges the same commits by the same contract.",
@@ -219,10 +228,12 @@ impl Stage {
         ]
     }
 
-    /// Plays every scene: tells `begin` before and `end` after it. A scene that ends otherwise than told is a failure.
+    /// Plays every scene: tells `begin` before and `end` after it, and `tick` meanwhile. A scene that ends otherwise than
+    /// told is a failure.
     pub fn play(
         &self,
         begin: &mut dyn FnMut(&Scene),
+        tick: &mut dyn FnMut(&str),
         end: &mut dyn FnMut(&Scene, &Ended),
     ) -> Result<Vec<PathBuf>, Failure> {
         for scene in self.scenes() {
@@ -230,7 +241,15 @@ impl Stage {
                 before(self)?;
             }
             begin(&scene);
-            let ended = self.run(&scene.words.iter().map(String::as_str).collect::<Vec<_>>())?;
+            let command = self.command(&scene.words.iter().map(String::as_str).collect::<Vec<_>>());
+            let running = std::thread::spawn(move || finish(command));
+            while !running.is_finished() {
+                if let Some(state) = self.state().filter(|_| scene.words.iter().any(|word| word == "review")) {
+                    tick(&state);
+                }
+                std::thread::sleep(TICK);
+            }
+            let ended = running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             end(&scene, &ended);
             if ended.code != scene.expected {
                 let message = format!("the demo expected exit code {} and saw {}", scene.expected, ended.code);
@@ -238,7 +257,7 @@ impl Stage {
             }
         }
         let mut kept = vec![self.keep.join("review.html")];
-        let session = self.root.join("home/sessions/greet-the-world");
+        let session = self.session();
         for picture in ["screenshot-002.png", "screenshot-001.png"].map(|name| session.join(name)) {
             if let Ok(bytes) = system::read_limited(&picture, 16 << 20) {
                 let place = self.keep.join("screenshot.png");
@@ -260,7 +279,35 @@ impl Stage {
         Ok(system::write_shared(&path, text.as_bytes())?)
     }
 
+    fn session(&self) -> PathBuf {
+        self.root.join("home/sessions").join(SLUG)
+    }
+
+    /// Returns where the review stands, as its ledger tells.
+    fn state(&self) -> Option<String> {
+        let ledger = system::read_limited(&self.session().join("ledger.jsonl"), 1 << 20).ok()?;
+        let lines = ledger.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let (mut turn, mut state) = (0, "");
+        for line in lines {
+            turn = line["facts"]["turn"].as_u64().unwrap_or(turn);
+            state = match line["step"].as_str().unwrap_or_default() {
+                "intent" => "opening the page",
+                "typed" => "typing",
+                "sending" | "sent" | "committed" | "address" => "waiting for the answer",
+                "captured" | "extracted" => "judging and testing the patch",
+                "judged" => "asking again",
+                "agreed" => "bringing it in",
+                _ => "pushing",
+            };
+        }
+        Some(format!("turn {turn} · {state}…"))
+    }
+
     fn run(&self, args: &[&str]) -> Result<Ended, Failure> {
+        finish(self.command(args))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("git");
         command.args(args).current_dir(self.repository());
         // Neither the caller's repository nor the caller's configuration has a part in the story.
@@ -280,12 +327,16 @@ impl Stage {
         for role in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{role}_NAME"), "Demo").env(format!("GIT_{role}_EMAIL"), "demo@example.com");
         }
-        let finished = system::run(command, b"").map_err(|error| {
-            Failure::new(Kind::Other, error.to_string()).hinted("The demo needs the git program on PATH.")
-        })?;
-        let output = format!("{}{}", String::from_utf8_lossy(&finished.stdout), finished.stderr);
-        Ok(Ended { output, code: finished.code.unwrap_or(-1) })
+        command
     }
+}
+
+fn finish(command: Command) -> Result<Ended, Failure> {
+    let finished = system::run(command, b"").map_err(|error| {
+        Failure::new(Kind::Other, error.to_string()).hinted("The demo needs the git program on PATH.")
+    })?;
+    let output = format!("{}{}", String::from_utf8_lossy(&finished.stdout), finished.stderr);
+    Ok(Ended { output, code: finished.code.unwrap_or(-1) })
 }
 
 /// Returns a PATH on which git finds this very program as `git oracle`.

@@ -576,3 +576,19 @@ fn a_patch_from_which_a_secret_was_taken_out_is_not_the_patch() {
     apply(&env, 0, &["--patch", &patch, "--apply-mode", "check"]);
     apply(&env, 0, &["--last", "--apply-mode", "check"]);
 }
+
+#[test]
+fn the_last_patch_is_the_last_one_of_this_working_tree() {
+    let env = TestEnv::new();
+    let patch = env.patch("echo '// more' >> src/parser.rs");
+    let other = env.root().join("other");
+    env.git(&["worktree", "add", "-q", "-b", "other", other.to_str().unwrap()]);
+    let check = ["apply", "--patch", &patch, "--apply-mode", "check", "--slug", "elsewhere"];
+    assert_eq!(env.oracle_in(&other, &check).code, 0);
+    let ran = env.expect(1, &["apply", "--last"]);
+    assert!(ran.stderr.contains("no session with a patch for this working tree"), "{}", ran.shown());
+    assert_eq!(env.oracle_in(&other.join("src"), &["apply", "--last"]).code, 0, "from any directory of it");
+    env.expect(0, &["apply", "--git-root", "../other", "--last", "--apply-mode", "none"]);
+    env.expect(0, &["apply", "--from-session", "elsewhere"]);
+    assert!(std::fs::read_to_string(env.repo().join("src/parser.rs")).unwrap().contains("// more"));
+}

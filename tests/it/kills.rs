@@ -88,7 +88,7 @@ enum Kill {
     At { calls: &'static str, count: usize },
 }
 
-fn has_strace() -> bool {
+pub fn has_strace() -> bool {
     let tried = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
     tried.is_ok_and(|output| output.status.success())
 }

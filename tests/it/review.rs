@@ -409,3 +409,24 @@ fn an_api_is_asked_in_turns_as_well() {
     let session = world.env.session("under-review", "session.json");
     assert_eq!((&session["mode"], &session["usage"]["totalTokens"]), (&json!("api"), &json!(24)));
 }
+
+#[test]
+fn a_change_that_is_too_long_to_type_goes_along_as_a_file() {
+    let world = World::new([&*answer(ONE)]);
+    let long: String = (0..12_000).map(|number| format!("// line {number} of many\n")).collect();
+    world.env.write("src/long.rs", &long);
+    world.env.commit_all("Say much");
+    world.env.git(&["push", "-q"]);
+    let result = world.result(0, &COMMIT);
+    assert_eq!((&result["status"], &result["pushed"]), (&json!("success"), &json!(true)), "{result:#}");
+    let record = world.page.record();
+    let sent = &record.prompts[0];
+    assert!(sent.text.contains("attached file changes.diff") && !sent.text.contains("line 11 of"), "{}", sent.text);
+    assert!(sent.text.contains("- A `src/long.rs`") && sent.text.contains("diff --git"), "{}", sent.text);
+    let names: Vec<&str> = sent.files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["changes.diff"]);
+    let content = String::from_utf8_lossy(&sent.files[0].content);
+    assert!(content.contains("+// line 11999 of many\n") && content.contains("+    three();"));
+    let transfer = world.env.session("under-review", "transfer-1.json");
+    assert!(transfer["files"].as_array().unwrap().iter().any(|file| file["name"] == "changes.diff"), "{transfer:#}");
+}

@@ -24,6 +24,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::base::Sha256Hex;
+use crate::evidence::KeptSession;
 use crate::evidence::Session;
 use crate::evidence::Shelf;
 use crate::evidence::slug;
@@ -196,7 +197,9 @@ pub fn run(flows: &Flows, request: &Request, person: &Person<'_>) -> Result<Outc
     let mode = request.terms.mode.or(flows.person()?.apply_mode).unwrap_or(ApplyMode::Apply);
     let patch_file = match &request.source {
         Source::Patch(path) => Some(flows.environment.current_dir.join(path)),
-        Source::Session(name) => Some(session_patch(&home, name.as_deref())?),
+        Source::Session(name) => {
+            Some(session_patch(&flows.rooted(request.git_root.as_deref()), &home, name.as_deref())?)
+        }
         Source::Reply { .. } => None,
     };
     let flows = &flows.rooted(request.git_root.as_deref());
@@ -286,17 +289,27 @@ pub fn recover(flows: &Flows, ask: Ask<'_>) -> Result<Option<Recovered>, Failure
         .map_err(|trouble| Failure { hints: trouble.hints, ..Failure::new(Kind::Other, trouble.message) })
 }
 
-fn session_patch(home: &Path, name: Option<&str>) -> Result<PathBuf, Failure> {
+/// Finds the patch of the session with this name, or of the last one that was about this working tree: others may be at
+/// work beside it.
+fn session_patch(flows: &Flows, home: &Path, name: Option<&str>) -> Result<PathBuf, Failure> {
     let shelf = Shelf::of(home);
+    let here = flows.repository().ok().map(|repository| repository.git_dir);
+    let is_here = |session: &KeptSession| {
+        let Some(here) = &here else { return true };
+        let there = session.document["cwd"].as_str().map(|cwd| flows.rooted(Some(Path::new(cwd))).repository());
+        matches!(there, Some(Ok(there)) if there.git_dir == *here)
+    };
     let found = match name {
         Some(name) => shelf.session(name),
-        None => shelf.last(|session| session.has("diff.patch"))?,
+        None => shelf.last(|session| session.has("diff.patch") && is_here(session))?,
     };
     let missing = || match name {
-        Some(name) => Failure::new(Kind::Other, format!("there is no session with this name: {name}")),
-        None => Failure::new(Kind::Other, "there is no session with a patch"),
+        Some(name) => Failure::new(Kind::Other, format!("there is no session with this name: {name}"))
+            .hinted("git oracle session list"),
+        None => Failure::new(Kind::Other, "there is no session with a patch for this working tree")
+            .hinted("git oracle session list, then git oracle apply --from-session SLUG"),
     };
-    let session = found.ok_or_else(|| missing().hinted("git oracle session list"))?;
+    let session = found.ok_or_else(missing)?;
     Ok(session.directory.join("diff.patch"))
 }
 

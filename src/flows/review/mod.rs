@@ -230,7 +230,7 @@ impl Parts<'_> {
         };
         let (text, change) = match &text.after {
             Some(after) if diff.is_empty() => (format!("{}There is no change yet.{after}", text.before), None),
-            Some(after) => (text.before.clone(), Some(Change { diff: &diff, after })),
+            Some(after) => (text.before.clone(), Some(Change { diff: &diff, after: after.trim_start_matches('\n') })),
             None => (text.before.clone(), None),
         };
         let (package, excluded) = bundle::context(flows, request.context.as_ref())?;
