@@ -2,6 +2,7 @@
 
 use git_oracle::transport::rehearsal::Composer;
 use git_oracle::transport::rehearsal::Faults;
+use git_oracle::transport::rehearsal::Happening;
 use git_oracle::transport::rehearsal::Rehearsal;
 use git_oracle::transport::rehearsal::Reply;
 use git_oracle::transport::rehearsal::Script;
@@ -172,6 +173,72 @@ fn what_goes_wrong_has_a_name_a_code_and_a_hint() {
     assert_eq!((ran.code, &result["status"]), (2, &json!("partial")), "{}", ran.shown());
     assert_eq!(result["completionPath"], json!("timeout_partial"));
     assert!(result["responseChars"].as_u64().unwrap() > 0 && !result["snapshots"].as_array().unwrap().is_empty());
+}
+
+/// A page on which this is wrong.
+fn faulty(faults: Faults) -> Script {
+    Script { faults, ..Script::answering([ANSWER]) }
+}
+
+/// A page on which this happens while it answers, long after it took the prompt.
+fn happening(what: Happening) -> Script {
+    let reply = Reply { happenings: vec![what], start_ms: 1500, chunk: 20, every_ms: 20, ..Reply::of(ANSWER) };
+    Script { replies: vec![reply], ..Script::default() }
+}
+
+/// A page, the arguments to ask it with, and what is to come of it: a kind of error, sends, and words of the hint.
+type Faulty<'a> = (Script, &'a [&'a str], &'a str, usize, &'a str);
+
+fn expect_faults(cases: Vec<Faulty<'_>>) {
+    for (script, args, kind, sends, hint) in cases {
+        let env = TestEnv::new();
+        let page = Rehearsal::start(script.clone()).unwrap();
+        let ran = ask(&env, &page, &[&["-p", "Hello", "--json"], args].concat());
+        let result = ran.json();
+        fits(&result);
+        assert_eq!((ran.code, &result["status"]), (10, &json!("unavailable")), "{script:?}: {}", ran.shown());
+        assert_eq!(result["error"]["kind"], json!(kind), "{script:?}: {result:#}");
+        assert!(result["error"]["hint"].as_str().unwrap().contains(hint), "{script:?}: {result:#}");
+        assert_eq!(page.record().prompts.len(), sends, "{script:?}");
+        assert_eq!(env.sh("ls -A $TMPDIR").stdout, "home\nrepo\n", "{script:?}: a temporary file is left");
+    }
+}
+
+#[test]
+fn each_fault_before_the_send_has_its_kind_its_exit_code_and_its_hint() {
+    let zip = ["--browser-bundle-files", "src/", "--browser-bundle-format", "zip"];
+    let visitor = Faults { signed_out: Some(SignedOut::Visitor), ..Faults::default() };
+    let challenge = Faults { challenge_ms: Some(600_000), ..Faults::default() };
+    let empty = Faults { hydrate_ms: Some(600_000), ..Faults::default() };
+    let upload = Faults { upload_fails: true, ..Faults::default() };
+    expect_faults(vec![
+        (faulty(visitor), &[], "signed_out", 0, "auth login"),
+        (faulty(challenge), &[], "challenge", 0, "--headful"),
+        (faulty(empty), &[], "page_drifted", 0, "doctor --page"),
+        (Script::default(), &["--model", "GPT-9"], "model_not_offered", 0, "It offers: GPT-5,"),
+        (faulty(upload), &zip, "provider_error", 0, "Nothing was sent"),
+        (faulty(Faults { ignores_send: true, ..Faults::default() }), &[], "send_unclear", 0, "not sent again"),
+    ]);
+}
+
+#[test]
+fn each_fault_after_the_send_has_its_kind_its_exit_code_and_its_hint() {
+    let refused = Reply { refused: Some("Too many requests.".into()), ..Reply::default() };
+    let broken = "Something went wrong.".to_owned();
+    expect_faults(vec![
+        (Script { replies: vec![refused], ..Script::default() }, &[], "rate_limited", 1, "Wait a few minutes"),
+        (happening(Happening::Fail { after: 60, text: broken }), &[], "provider_error", 1, "Try again later"),
+        (happening(Happening::Throttle { after: 60, text: "Rate limit.".into() }), &[], "rate_limited", 1, "Wait"),
+        (happening(Happening::Leave { after: 60, to: "/login".into() }), &[], "signed_out", 1, "auth login"),
+    ]);
+    // Nothing moves any more, but something had arrived.
+    let env = TestEnv::new();
+    let page = Rehearsal::start(happening(Happening::Stall { after: 60 })).unwrap();
+    let ran = ask(&env, &page, &["-p", "Hello", "--json", "--stall-timeout", "3"]);
+    let result = ran.json();
+    assert_eq!((ran.code, &result["error"]["kind"]), (2, &json!("timed_out")), "{}", ran.shown());
+    assert!(result["error"]["hint"].as_str().unwrap().contains("--stall-timeout"), "{result:#}");
+    assert!(kept(&env, "response-1.md").contains("Use `split`"), "{}", kept(&env, "response-1.md"));
 }
 
 #[test]

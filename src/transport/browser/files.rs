@@ -61,7 +61,7 @@ fn keep(browser: &Browser, file: &Enclosure<'_>) -> Result<String, Fault> {
     let kept = system::create_new_private_dir(&place).and_then(|()| system::write_private(&path, file.bytes));
     kept.map_err(|error| {
         let message = format!("failed to keep {} for the browser: {error}", visible(file.name));
-        Fault::new(FaultKind::AttachFailed, message, "Check that there is room where temporary files are kept.")
+        Fault::new(FaultKind::PageDrifted, message, "Check that there is room where temporary files are kept.")
     })?;
     path.to_str().map(str::to_owned).ok_or_else(|| unusable(&path.to_string_lossy()))
 }
@@ -70,7 +70,7 @@ fn keep(browser: &Browser, file: &Enclosure<'_>) -> Result<String, Fault> {
 fn upload(browser: &Browser, file: &Enclosure<'_>) -> Result<String, Fault> {
     let archive = archive(file.name, file.bytes).ok_or_else(|| {
         let message = format!("{} is too large to be sent to a remote browser", visible(file.name));
-        Fault::new(FaultKind::AttachFailed, message, "Send less, or use a browser on this machine.")
+        Fault::new(FaultKind::PageDrifted, message, "Send less, or use a browser on this machine.")
     })?;
     let body = json!({"file": BASE64.encode(&archive)});
     let doing = "bring a file to the remote browser";
