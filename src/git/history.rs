@@ -54,17 +54,22 @@ impl<'a> History<'a> {
             self.mark(&mut walk, *tip, 0);
         }
         let mut listed = Vec::new();
+        let mut oldest = i64::MAX;
         let mut slop = SLOP;
         while slop > 0 {
             let Some((id, marks)) = walk.pop() else { break };
             if marks & KNOWN != 0 {
                 self.mark_ancestors(&mut walk, id);
-                // When all that waits is known already, look a little further for clocks that went wrong.
-                slop = if walk.unsettled == 0 { slop - 1 } else { SLOP };
+                // When all that waits is known already and older than what was found, look a little further for clocks
+                // that went wrong. Commits of the same second have no order: any of them may lead to one that was found.
+                let is_settled = walk.unsettled == 0 && walk.newest().is_none_or(|date| date < oldest);
+                slop = if is_settled { slop - 1 } else { SLOP };
                 continue;
             }
             // A commit of the range must be readable, and so must its parents: nothing can be said about it otherwise.
-            let parents = self.commit(id)?.parent_ids.clone();
+            let commit = self.commit(id)?;
+            oldest = oldest.min(commit.committed_at);
+            let parents = commit.parent_ids.clone();
             for parent in parents {
                 self.commit(parent)?;
                 self.mark(&mut walk, parent, 0);
@@ -192,6 +197,11 @@ impl Walk {
             self.unsettled += usize::from(*marks & KNOWN == 0);
             self.queue.push((date, id));
         }
+    }
+
+    /// Returns the date of the newest commit that waits.
+    fn newest(&self) -> Option<i64> {
+        self.queue.peek().map(|(date, _)| *date)
     }
 
     /// Returns the newest commit that waits, with its marks.

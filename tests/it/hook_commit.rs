@@ -352,3 +352,16 @@ fn another_name_for_a_ref_makes_nothing_known() {
         assert_eq!(env.sh(back).code, 0, "{name}");
     }
 }
+
+#[test]
+fn commits_of_one_second_are_known_in_any_order() {
+    let env = TestEnv::new();
+    let work = "for n in $(seq 30); do echo $n >docs/guide.md; git commit -q -a -m $n || exit; done";
+    assert_eq!(env.sh(work).code, 0);
+    env.activate(&["src/"]);
+    env.expect(0, &["hooks", "install"]);
+    assert_eq!(env.sh("git log --format=%ct | sort -u | wc -l").stdout.trim(), "1", "this shows nothing");
+    let look = "for id in $(git rev-list main); do git checkout -q --detach $id && git checkout -q main || exit; done";
+    let looked = env.sh(look);
+    assert_eq!((looked.code, looked.stderr.as_str()), (0, ""), "{}", looked.shown());
+}
