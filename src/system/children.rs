@@ -61,6 +61,34 @@ pub fn children_of(pid: u32) -> Vec<u32> {
     pids.filter(|child| stat(*child).is_some_and(|stat| stat.parent == pid && stat.state != 'Z')).collect()
 }
 
+/// Returns the children of a process, and theirs.
+fn descendants_of(pid: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut rest: Vec<(u32, u32)> =
+        pids.filter_map(|child| Some((child, stat(child).filter(|stat| stat.state != 'Z')?.parent))).collect();
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        found.extend(rest.extract_if(.., |(_, of)| *of == parent).map(|(child, _)| child));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// Ends a process if its parent is one of those. What is held meanwhile makes sure that its number is not another's.
+#[cfg(target_os = "linux")]
+fn end(pid: u32, is_ours: impl Fn(u32) -> bool) {
+    use rustix::process::PidfdFlags;
+    let Some(Ok(held)) = to_pid(pid).map(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty())) else { return };
+    if stat(pid).is_some_and(|stat| is_ours(stat.parent)) {
+        let _ = rustix::process::pidfd_send_signal(held, Signal::KILL);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end(_pid: u32, _is_ours: impl Fn(u32) -> bool) {}
+
 /// Notices children that have ended. `false` when no child is left.
 pub fn reap() -> bool {
     loop {
@@ -73,15 +101,16 @@ pub fn reap() -> bool {
     }
 }
 
-/// Ends every child, and their children as they are adopted, for at most `limit`. Returns whether all are gone.
+/// Ends every child and what came out of it, for at most `limit`. Returns whether all are gone.
+///
+/// A process that is slow to end, because it waits for a disk, keeps its children until then. So they are ended at once,
+/// and again when they are adopted.
 pub fn end_all_children(limit: Duration) -> bool {
     let own = std::process::id();
     let deadline = Instant::now() + limit;
     while reap() {
-        for child in children_of(own).into_iter().filter_map(to_pid) {
-            // It is our own and nobody has waited for it yet, so its number cannot belong to another process.
-            let _ = rustix::process::kill_process(child, Signal::KILL);
-        }
+        let ours = descendants_of(own);
+        ours.iter().for_each(|child| end(*child, |parent| parent == own || ours.contains(&parent)));
         if Instant::now() >= deadline {
             return false;
         }
@@ -126,6 +155,28 @@ mod tests {
         child.wait().unwrap();
         assert!(!is_alive(child.id()));
         assert!(!is_alive(0) && !is_alive(u32::MAX));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_child_started_is_ended_before_the_child_is_gone() {
+        // Stopped, it cannot be the one who ends its own child.
+        let script = "sleep 600 & echo $!; kill -STOP $$";
+        let mut child = Command::new("sh").args(["-c", script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+        let grandchild: u32 = line.trim().parse().unwrap();
+        let found = descendants_of(std::process::id());
+        assert!(found.contains(&child.id()) && found.contains(&grandchild), "{found:?}");
+        assert!(!found.contains(&std::process::id()));
+        end(grandchild, |parent| parent == 1);
+        assert!(is_alive(grandchild), "one of another parent is left alone");
+        end(grandchild, |parent| parent == child.id());
+        while is_alive(grandchild) {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

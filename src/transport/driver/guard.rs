@@ -46,8 +46,8 @@ use crate::transport::driver::profile::Held;
 const READY: Duration = Duration::from_secs(15);
 /// How long a browser may take to put its profile in order.
 const POLITE: Duration = Duration::from_millis(2500);
-/// How long the rest may take to end once it was killed.
-const KILLED: Duration = Duration::from_millis(1500);
+/// How long the rest may take to end once it was killed. What waits for a slow disk ends when that has answered.
+const KILLED: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(5);
 
 /// What the driver says when it listens.
