@@ -36,9 +36,12 @@ async function finish(answer) {
   busy = false;
   controls();
   show(answer, true);
+  const ended = performance.timeOrigin + performance.now();
   await sleep(faults.copy_late_ms ?? 0);
   answer.turn.append(h("div", { class: "bar row", "data-part": "bar" },
     h("button", { type: "button", "data-part": "copy", onclick: () => copy(answer.words) }, "Copy"), h("button", { type: "button", "data-part": "good" }, "Good")));
+  // For whoever measures how soon an answer is taken.
+  tell(`ended at ${ended.toFixed(1)}`);
 }
 
 async function copy(words) {
