@@ -101,11 +101,11 @@ pub fn attach(
         std::thread::sleep(POLL);
         kept = session::find(flows, Some(&kept.slug))?;
     }
-    if kept.document["status"] == "success" {
-        return finished(&kept);
-    }
     if !kept.document["mode"].is_string() {
         return refused("nobody was asked in this session", "git oracle session show --last");
+    }
+    if kept.document["status"] == "success" {
+        return finished(&kept);
     }
     let past = Past::of(&kept);
     if let Some((endpoint, session_id)) = past.as_ref().and_then(|past| past.remote.as_ref()) {
