@@ -127,3 +127,23 @@ fn the_files_to_copy_are_the_ones_that_are_shown() {
         assert!(shown.contains(&block), "docs/{page} shows another {name}");
     }
 }
+
+#[test]
+fn the_commands_of_the_skill_are_there() {
+    let text = crate::support::project_file("docs/skills/git-oracle/SKILL.md");
+    let env = TestEnv::new();
+    let commands: Vec<&str> =
+        text.split('`').skip(1).step_by(2).filter_map(|code| code.strip_prefix("git oracle ")).collect();
+    assert!(commands.len() > 8, "{commands:?}");
+    for command in commands {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let name = words.iter().take_while(|word| word.chars().all(|letter| letter.is_ascii_lowercase()));
+        let help = env.expect(0, &name.chain([&"-h"]).copied().collect::<Vec<_>>()).stdout;
+        for flag in words.iter().filter(|word| word.starts_with("--")) {
+            assert!(
+                help.contains(&format!("{flag} ")) || help.contains(&format!("{flag}\n")),
+                "{command}: {flag}\n{help}"
+            );
+        }
+    }
+}

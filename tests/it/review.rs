@@ -283,6 +283,8 @@ fn only_a_feature_branch_that_can_be_seen_is_reviewed() {
         assert!(error["hint"].as_str().unwrap().contains(hint), "{script}: {error}");
     };
     refused("git switch -q main", "branch_refused", "--create-branch");
+    refused("echo x >> README.md", "branch_refused", "--create-branch");
+    refused("git restore .", "branch_refused", "--create-branch");
     refused("git switch -q --detach", "branch_refused", "--create-branch");
     refused("git switch -q feature; echo x >> src/parser.rs", "dirty_tree", "git stash");
     refused("git restore .; echo x > new.txt", "dirty_tree", "git stash");

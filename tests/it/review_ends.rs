@@ -330,7 +330,15 @@ fn a_review_that_is_cut_off_during_its_tests_needs_no_browser_any_more() {
     assert_eq!((&result["status"], &result["applyMode"]), (&json!("success"), &json!("check")), "{result:#}");
     assert_eq!(result["turns"], json!({"used": 1, "limit": 3, "limitHit": false}));
     assert_eq!(everything(&world), before, "nothing lands that nobody asked for again");
+    assert_eq!(world.env.git(&["worktree", "list"]).lines().count(), 1, "no candidate is left");
+    let candidates = world.env.root().join("home/.oracle/worktrees");
+    assert_eq!(std::fs::read_dir(candidates).map_or(0, |entries| entries.count()), 0);
+    let records = world.env.git(&["for-each-ref", "--format=%(refname)", "refs/oracle/reviews/"]);
     assert_eq!(world.oracle(&["apply", "--last", "--apply-mode", "commit"]).code, 0);
+    let ran = world.oracle(&["session", "attach", "apply-feature"]);
+    assert!(ran.code == 1 && ran.stderr.contains("nobody was asked in this session"), "{}", ran.shown());
+    let tree = world.env.git(&["rev-parse", "HEAD^{tree}"]);
+    assert_eq!(records, format!("refs/oracle/reviews/{tree}"), "it came out of a review, like any other");
 }
 
 #[test]

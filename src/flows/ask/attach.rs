@@ -113,12 +113,12 @@ pub fn attach(
         std::thread::sleep(POLL);
         kept = session::find(flows, Some(&kept.slug))?;
     }
+    if !kept.document["mode"].is_string() {
+        return refused("nobody was asked in this session", "git oracle session show --last");
+    }
     // A run that ended by itself while somebody waited has said all there is; asked again, it is picked up.
     if kept.document["status"] == "success" || is_followed && kept.document["status"] != "running" {
         return as_it_ended(&kept);
-    }
-    if !kept.document["mode"].is_string() {
-        return refused("nobody was asked in this session", "git oracle session show --last");
     }
     let past = Past::of(&kept);
     if let Some(left) = past.as_ref().and_then(|past| past.remote.as_ref()) {
@@ -133,6 +133,17 @@ pub fn attach(
         let hint = format!("git oracle session show {}", RepoPath::from(kept.slug.as_str()).typed());
         return refused(&format!("this session has come to its end: {status}"), &hint);
     }
+    let place = match last.is_home {
+        true => None,
+        false if kept.document["mode"] != "browser" => {
+            return refused("only what was asked on a chat page can be picked up", "git oracle session show --last");
+        }
+        false => Some(past.address.clone().ok_or_else(|| {
+            let message = "the page had given the conversation no address yet, so it cannot be found again";
+            let hint = format!("Look for {} in the page's history. It is not sent again.", last.id);
+            Failure::new(Kind::Unavailable, message).hinted(hint)
+        })?),
+    };
     let session = Session::reopen(&kept.directory, &kept.slug, &kept.created_at)?;
     system::watch_interrupts().map_err(|error| {
         Failure::new(Kind::Other, format!("failed to watch for Ctrl-C: {error}")).hinted("git oracle doctor")
@@ -147,7 +158,7 @@ pub fn attach(
     let (mut answer, mut found) = (None, past.address.clone());
     let ended = match cut_off.landed(&mut outcome)? {
         Some(ended) => ended,
-        None => cut_off.bring_home(listener, &mut found, &mut outcome).and_then(|mut heard| {
+        None => cut_off.bring_home(place, listener, &mut found, &mut outcome).and_then(|mut heard| {
             answer.clone_from(&heard.answer);
             match heard.trouble.take() {
                 Some(trouble) => Err(trouble),
@@ -255,26 +266,18 @@ impl CutOff<'_> {
         self.kept.document["options"]["commit"].as_str().and_then(Oid::from_hex)
     }
 
-    /// Returns the last answer: as it is kept, else from the page.
+    /// Returns the last answer: from the page at this place, else as it is kept.
     fn bring_home(
         &self,
+        place: Option<String>,
         listener: &Listener<'_>,
         address: &mut Option<String>,
         outcome: &mut Outcome,
     ) -> Result<Heard, Trouble> {
-        if self.last.is_home {
+        let Some(place) = place else {
             let reply = self.kept_reply(self.last.number)?;
             let answer = Some(without_id(&reply, &self.last.id).to_owned());
             return Ok(Heard { reply: Some(reply), answer, trouble: None });
-        }
-        if self.kept.document["mode"] != "browser" {
-            let message = "only what was asked on a chat page can be picked up";
-            return Err(Failure::new(Kind::Other, message).hinted("git oracle session show --last").into());
-        }
-        let Some(place) = address.clone() else {
-            let message = "the page had given the conversation no address yet, so it cannot be found again";
-            let hint = format!("Look for {} in the page's history. It is not sent again.", self.last.id);
-            return Err(Trouble::new(Status::Unavailable, "navigation_lost", message).hinted(hint));
         };
         let text = |field: &str| self.kept.document["options"][field].as_str().map(str::to_owned);
         let wanted = Wanted {

@@ -66,12 +66,19 @@ pub(super) fn prepare(
     let head = repository.head()?.ok_or_else(|| {
         refused("there is no commit yet that could be reviewed").hinted("git commit --allow-empty -m Begin")
     })?;
-    check_clean(repository)?;
+    let elsewhere = "git oracle review --create-branch NAME";
+    let not_reviewed =
+        |branch: &str, why: &str| refused(&format!("{} is not reviewed, {why}", visible(branch))).hinted(elsewhere);
     // Running the command again is no reason to make it again.
-    let create = match wishes.create {
-        Some(name) if repository.branch()?.as_deref() != Some(name) => Some(name),
-        _ => None,
-    };
+    let now = repository.branch()?;
+    let create = wishes.create.filter(|name| now.as_deref() != Some(*name));
+    // Nobody should be told to commit on a branch that is everybody's.
+    if let (None, Some(branch)) = (create, &now)
+        && let Some(why) = why_protected(branch, &config.protected_branches)
+    {
+        return Err(not_reviewed(branch, &why));
+    }
+    check_clean(repository)?;
     if let Some(name) = create {
         let protected = why_protected(name, &config.protected_branches);
         if let Some(why) = protected {
@@ -84,7 +91,6 @@ pub(super) fn prepare(
             return Err(refused(&message).hinted("Choose another name."));
         }
     }
-    let elsewhere = "git oracle review --create-branch NAME";
     let Some(branch) = repository.branch()? else {
         return Err(refused("HEAD is detached, so there is no branch to review").hinted(elsewhere));
     };
@@ -103,14 +109,17 @@ pub(super) fn prepare(
                     let said = visible(wrote.output.lines().next().unwrap_or("it does not answer")).into_owned();
                     let message =
                         format!("the remote {} cannot be asked for its default branch: {said}", visible(remote));
-                    return Err(refused(&message).hinted(format!("git remote set-head {} --auto", visible(remote))));
+                    let hint = "names it without asking; NAME is its default branch";
+                    return Err(
+                        refused(&message).hinted(format!("git remote set-head {} NAME {hint}", visible(remote)))
+                    );
                 }
             }
         }
-        None => why_protected(&branch, &config.protected_branches),
+        None => None,
     };
     if let Some(why) = shared {
-        return Err(refused(&format!("{} is not reviewed, {why}", visible(&branch))).hinted(elsewhere));
+        return Err(not_reviewed(&branch, &why));
     }
     if !wishes.unseen {
         make_seen(repository, environment, config, (&branch, head), destination.as_ref(), wishes, outcome)?;
