@@ -435,9 +435,7 @@ fn a_change_that_is_too_long_to_type_goes_along_as_a_file() {
 
 #[test]
 fn at_a_terminal_a_line_says_where_it_is() {
-    let slow = |text: &str| Reply { chunk: 20, every_ms: 20, ..Reply::of(text) };
-    let replies = vec![slow(&answer(&format!("{ONE}{OUTSIDE}"))), slow(&answer(LEXER))];
-    let world = World::scripted(Script { replies, ..Script::default() });
+    let world = World::new([&*answer(&format!("{ONE}{OUTSIDE}")), &*answer(LEXER)]);
     let command = format!("git oracle review --page rehearsal --browser-url {}", world.page.url());
     let args = ["--quiet", "--return", "--command", &command, "/dev/null"];
     let ran = world.env.run_in(&world.env.repo(), "script", &args, &[("PATH", &world.path())]);
@@ -445,14 +443,12 @@ fn at_a_terminal_a_line_says_where_it_is() {
     let lines: Vec<&str> = ran.stdout.split(['\r', '\n']).map(|line| line.trim_start_matches("\u{1b}[K")).collect();
     for turn in ["turn 1 of 3", "turn 2 of 3"] {
         let is_told = |line: &&&str| {
-            line.starts_with(&format!("{turn} · answering · "))
-                && line.ends_with(" characters")
-                && line.contains(" s · ")
+            line.starts_with(&format!("{turn} · sending · ")) && line.ends_with(" characters") && line.contains(" s · ")
         };
         assert!(lines.iter().any(|line| is_told(&line)), "{turn}: {}", ran.shown());
     }
     let place = |text: &str| lines.iter().position(|line| line.starts_with(text)).unwrap_or(0);
     let order =
-        [place("turn 2 of 3 · answering"), place("agreed    src/lexer.rs"), place("next: git oracle apply --last")];
+        [place("turn 2 of 3 · sending"), place("agreed    src/lexer.rs"), place("next: git oracle apply --last")];
     assert!(order[0] > 0 && order.is_sorted() && order[1] > order[0], "{order:?}: {}", ran.shown());
 }
