@@ -124,7 +124,8 @@ fn each_kind_of_composer_gets_the_text_exactly_and_gives_the_answer_exactly() {
             .collect();
         let order =
             ["opening", "ready", "typing", "typed", "sending", "sent", "committed", "address", "finished", "captured"];
-        let seen: Vec<_> = names.iter().filter(|name| *name != "watching").collect();
+        // On a busy machine a piece of the answer is seen before all of it.
+        let seen: Vec<_> = names.iter().filter(|name| !["watching", "partial"].contains(&name.as_str())).collect();
         let address_at = seen.iter().position(|name| *name == "address").unwrap();
         assert!(address_at > 5, "{names:?}");
         let without =
