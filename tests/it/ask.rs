@@ -300,6 +300,22 @@ fn the_patch_in_an_answer_is_carried_out_where_that_is_wanted() {
 }
 
 #[test]
+fn a_patch_for_another_repository_is_found_there_later() {
+    let env = TestEnv::new();
+    let answer = format!("{{{{REQUEST_ID}}}}\n\n```diff\n{PATCH}```\n\n{{{{REQUEST_ID}}}}");
+    let page = Rehearsal::start(Script::answering([&*answer])).unwrap();
+    let elsewhere = env.root().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let url = page.url();
+    let place = ["ask", "--page", "rehearsal", "--browser-url", &url, "-p", "Add more."];
+    let terms = ["--apply-mode", "check", "--git-root", "../repo"];
+    let ran = env.oracle_in(&elsewhere, &[&place[..], &terms].concat());
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    env.expect(0, &["apply", "--last"]);
+    assert_eq!(env.git(&["diff", "--name-only"]), "src/parser.rs");
+}
+
+#[test]
 fn a_missing_patch_is_asked_for_again_only_where_that_is_wanted() {
     let answer = format!("{{{{REQUEST_ID}}}}\n\n```diff\n{PATCH}```\n\n{{{{REQUEST_ID}}}}");
     let words = "{{REQUEST_ID}}\n\nThat is fine as it is.\n\n{{REQUEST_ID}}";

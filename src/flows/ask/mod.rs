@@ -93,7 +93,9 @@ pub fn run(
     let session = Session::create(&home, &slug(&words).unwrap_or_else(|| "ask".to_owned()))?;
     session.log(&format!("{} to {}", draft.id, engine.destination().shown));
     excluded.iter().for_each(|line| session.log(line));
-    let record = Record::begin(flows, &engine, &clean(&request.prompt), options(request));
+    // Where the patch goes is where whoever picks it up later has to look.
+    let place = flows.rooted(request.automation.as_ref().and_then(|automation| automation.git_root.as_deref()));
+    let record = Record::begin(&place, &engine, &clean(&request.prompt), options(request));
     let terms = talk::Terms {
         session: &session,
         engine: &engine,
@@ -117,8 +119,7 @@ pub fn run(
             heard.trouble.map_or(Ok(()), Err)
         }),
         Some(automation) => {
-            let flows = flows.rooted(automation.git_root.as_deref());
-            let task = Task { flows: &flows, home: &home, automation, session: &session, person, scanner: &scanner };
+            let task = Task { flows: &place, home: &home, automation, session: &session, person, scanner: &scanner };
             let ended = task.carry_out(&mut talk, &draft, mode, &mut outcome);
             answer = talk.take_answer();
             ended
