@@ -74,7 +74,7 @@ pub fn run(flows: &Flows, subject: &Subject) -> Result<Outcome, Failure> {
             desk.scan_paths(paths)
         }
         Subject::Staged => {
-            let repository = flows.repository()?;
+            let repository = Repository::discover_to_read(&flows.environment)?;
             repository.work_tree()?;
             let guard = Guard::of_repository(&repository)?;
             let watch = guard.watch();

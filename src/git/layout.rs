@@ -4,11 +4,13 @@
 //! makes it, the rest follows. Anything unusual is left to git: other variables of its own, a submodule, included
 //! configuration, an extension.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 
 use crate::base::HashKind;
 use crate::git::Repository;
+use crate::system;
 use crate::system::Environment;
 
 /// No configuration of a repository is longer.
@@ -53,6 +55,37 @@ impl Layout {
         };
         Some(Layout { git_dir, common_dir, work_tree: top.clone(), index_path, hash })
     }
+}
+
+impl Layout {
+    /// Returns where things are for whoever stands in a working tree of their own; `None` when git has to be asked.
+    pub fn around(environment: &Environment) -> Option<Self> {
+        let variables = &environment.git;
+        if variables.has_others || variables.names_place() {
+            return None;
+        }
+        let start = environment.current_dir.canonicalize().ok()?;
+        // Whoever stands inside of a git directory has no working tree.
+        let top = start.ancestors().find(|place| is_git_dir(place) || place.join(".git").symlink_metadata().is_ok())?;
+        let git_dir = top.join(".git");
+        // git trusts no repository that belongs to somebody else.
+        let is_own =
+            |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir() && found.uid() == system::user_id());
+        if is_git_dir(top) || !is_own(top) || !is_own(&git_dir) || !is_git_dir(&git_dir) {
+            return None;
+        }
+        let hash = plain_hash_of(&git_dir)?;
+        let index_path = git_dir.join("index");
+        Some(Layout { common_dir: git_dir.clone(), git_dir, work_tree: top.to_owned(), index_path, hash })
+    }
+}
+
+/// Tells whether this is a git directory with everything in it.
+fn is_git_dir(place: &Path) -> bool {
+    place.join("HEAD").symlink_metadata().is_ok()
+        && place.join("objects").is_dir()
+        && place.join("refs").is_dir()
+        && place.join("commondir").symlink_metadata().is_err()
 }
 
 /// Returns the git directory that the `.git` file of a linked worktree names.

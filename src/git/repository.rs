@@ -91,6 +91,18 @@ impl Repository {
         }
     }
 
+    /// Finds the repository around the current directory for somebody who reads objects, the index and our own files. Where
+    /// everything is as git makes it, git is not asked, and where its hooks are is not known.
+    pub fn discover_to_read(environment: &Environment) -> Result<Self, GitError> {
+        match Layout::around(environment) {
+            Some(layout) => {
+                let hooks_dir = layout.git_dir.join("hooks");
+                Self::of_layout(layout, hooks_dir)
+            }
+            None => Self::discover(environment),
+        }
+    }
+
     fn of_layout(layout: Layout, hooks_dir: PathBuf) -> Result<Self, GitError> {
         Ok(Repository {
             git: Git::in_dir(&layout.work_tree),

@@ -217,7 +217,12 @@ pub fn may_detach() -> bool {
     env::var_os("ORACLE_NO_DETACH").is_none_or(|value| value.is_empty() || value == "0")
 }
 
+/// Returns the user as whom we act.
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Tells whether we may do everything.
 pub fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+    user_id() == 0
 }

@@ -42,6 +42,7 @@ pub use environment::host_name;
 pub use environment::is_root;
 pub use environment::may_detach;
 pub use environment::own_program;
+pub use environment::user_id;
 pub use files::Content;
 pub use files::FileError;
 pub use files::TemporaryFile;

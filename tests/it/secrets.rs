@@ -281,3 +281,35 @@ fn a_hunk_with_a_secret_is_left_out_and_the_rest_gets_in() {
         env.expect(0, &["apply", "--patch", &clean, "--json", "--apply-mode", "none", "--slug", "a b c"]).json();
     assert_eq!(result["secretScan"], json!({"status": "ok", "matches": []}));
 }
+
+#[test]
+fn what_is_staged_is_found_from_wherever_git_would_find_it() {
+    let env = TestEnv::new();
+    let token = git_oracle::secret::fill("ghp_<alnum:30><crc62>", 9);
+    env.write("src/staged.rs", &format!("let token = \"{token}\";\n"));
+    env.git(&["add", "-A"]);
+    // Other repositories beside it and inside of it, with nothing staged.
+    env.sh("git init -q inner && git init -q --bare ../bare.git && git worktree add -q ../linked \
+         && git init -q --separate-git-dir ../apart.git ../apart && git init -q ../moved \
+         && git -C ../moved config core.worktree $PWD && cp .git/index ../moved/.git/index && ln -s $PWD ../link");
+    env.sh("cp -R .git/objects ../moved/.git/");
+    let scan = |dir: &str| env.oracle_in(&env.repo().join(dir), &["scan", "--staged", "--json"]).code;
+    for (dir, expected) in [
+        (".", 3),
+        ("src", 3),
+        ("../link/src", 3),
+        ("inner", 0),
+        ("../linked", 0),
+        ("../linked/src", 0),
+        ("../apart", 0),
+        ("../moved", 3),
+        (".git", 1),
+        (".git/refs/heads", 1),
+        ("../bare.git", 1),
+        ("..", 1),
+    ] {
+        assert_eq!(scan(dir), expected, "{dir}");
+    }
+    let named = [("GIT_DIR", ".git")];
+    assert_eq!(env.oracle_with(&env.repo(), &["scan", "--staged"], &named).code, 3);
+}
