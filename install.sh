@@ -132,8 +132,9 @@ fetch_runners() {
 
 run_tests() {
     need_linker
-    # script(1) gives the tests a terminal to type at, Xvfb a display to sign in at.
-    need script:bsdutils bash:bash Xvfb:xvfb
+    # script(1) gives the tests a terminal to type at, Xvfb a display to sign in at; strace(1) kills at a system call and
+    # tells what was started.
+    need script:bsdutils bash:bash Xvfb:xvfb strace:strace
     need_browser
     for component in rustfmt clippy; do
         cargo "$(echo $component | sed 's/^rust//')" --version >/dev/null 2>&1 || rustup component add "$component" ||
