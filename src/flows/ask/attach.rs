@@ -289,7 +289,9 @@ impl CutOff<'_> {
         };
         let engine = Engine::choose(self.flows, &wanted, &self.flows.person()?)?;
         let Engine::Page(page) = &engine else {
-            return Err(Failure::new(Kind::Other, "only what was asked on a chat page can be picked up").into());
+            let hint = format!("git oracle session show {}", RepoPath::from(self.kept.slug.as_str()).typed());
+            let message = "only what was asked on a chat page can be picked up";
+            return Err(Failure::new(Kind::Other, message).hinted(hint).into());
         };
         let guard = talk::rules(self.flows)?;
         let parcel = Parcel { request: String::new(), typed: String::new(), attachments: Vec::new() };
